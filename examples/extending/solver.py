@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 
 from eigenstream.subspace import Solver
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.operators import canonical
+from eigenstream.subspace.sums.terms import Sums
 
 
 class ColumnSums(Sums):

@@ -1,6 +1,5 @@
 """Subspace estimators: rows, terms, a learner, an accumulator, an operator, an answer."""
 
-from eigenstream.subspace.estimators.alphas import AlphaPath
 from eigenstream.subspace.estimators.as_pca import to_sklearn
 from eigenstream.subspace.estimators.contrast_subspace import ContrastSubspace
 from eigenstream.subspace.estimators.dynamic_subspace import DynamicSubspace
@@ -21,14 +20,15 @@ from eigenstream.subspace.inference.decays import ChapmanKolmogorov, Decay
 from eigenstream.subspace.inference.diagnostics import (
     autocorrelations,
     estimated_share,
+    filled,
     implied_timescales,
     matrices,
     n_positive,
     objective,
 )
-from eigenstream.subspace.inference.filled import filled
 from eigenstream.subspace.inference.held_out import HeldOut, HeldOutVariance
 from eigenstream.subspace.inference.slow_bounds import (
+    AlphaPath,
     PairRule,
     SubspaceBound,
     pair_rule,

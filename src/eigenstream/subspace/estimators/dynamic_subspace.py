@@ -31,12 +31,11 @@ from eigenstream.subspace.inference.held_out import (
 )
 from eigenstream.subspace.solvers.base import COUNT, PAIRWISE, Need, Problem, Solver
 from eigenstream.subspace.sums import propagator as _propagator
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.propagator import LaggedCovariances, Modes, correlations, mode_sizes
 from eigenstream.subspace.sums.row_moments import PairMoments
-from eigenstream.subspace.sums.terms import TimeTerms
+from eigenstream.subspace.sums.terms import Sums, TimeTerms
 from eigenstream.subspace.watchers.values import LostInformation, RadiusBound
 
 

@@ -18,7 +18,6 @@ from eigenstream.rows.fit import Fit, Resumption
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import reads_rows
 from eigenstream.rows.rows import WeighedRows
-from eigenstream.subspace.estimators.alphas import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.estimators.results import Forms, SlowResult
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference.held_out import (
@@ -33,6 +32,7 @@ from eigenstream.subspace.inference.held_out import (
     slow_ratios,
     slowest_first,
 )
+from eigenstream.subspace.inference.slow_bounds import AlphaPath, alpha_of_bound, alpha_path
 from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
 from eigenstream.subspace.solvers.flow import Flow, FlowOperator
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame

@@ -56,12 +56,11 @@ from eigenstream.subspace.inference.uncertainty import (
 )
 from eigenstream.subspace.solvers.base import FLAG, MATRIX, Need, Problem
 from eigenstream.subspace.solvers.dense import Dense
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.gap_moments import GapMoments
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.propagator import LaggedCovariances
 from eigenstream.subspace.sums.row_moments import RowMoments
-from eigenstream.subspace.sums.terms import TimeTerms
+from eigenstream.subspace.sums.terms import Sums, TimeTerms
 from eigenstream.subspace.watchers.peaks import Peaks
 from eigenstream.subspace.watchers.values import (
     LostInformation,

@@ -14,9 +14,8 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from eigenstream.core.documented import Documented
 from eigenstream.core.types import Transformer
 from eigenstream.rows.fit import Fit
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.learner import Learner, Watcher
-from eigenstream.subspace.sums.terms import Terms, Weights
+from eigenstream.subspace.sums.terms import Sums, Terms, Weights
 
 #: The abilities of solvers: ``partial_fit``, ``merge``, and solving the sums again for other
 #: weights, scales or all components.

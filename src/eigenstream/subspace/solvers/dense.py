@@ -17,7 +17,7 @@ from eigenstream.subspace.solvers.base import (
     Solver,
 )
 from eigenstream.subspace.sums.accumulators import Moments
-from eigenstream.subspace.sums.base import Sums
+from eigenstream.subspace.sums.terms import Sums
 
 #: The share of the memory that D x D matrices may take before "auto" avoids them, and the number of
 #: such matrices that a dense solve holds at once.

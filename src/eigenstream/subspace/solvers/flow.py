@@ -32,10 +32,17 @@ from eigenstream.online.plan import check_start
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 from eigenstream.subspace.solvers.base import ADD, FRACTION, POSITIVE, Problem, Solver
 from eigenstream.subspace.sums.accumulators import Moments
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, indices
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, Parts, Terms, TimeTerms, Weights
+from eigenstream.subspace.sums.terms import (
+    NOTHING,
+    VARIANCE,
+    Parts,
+    Sums,
+    Terms,
+    TimeTerms,
+    Weights,
+)
 
 __all__ = ["Flow", "FlowMonitor", "FlowOperator", "FlowSums", "Inputs"]
 

@@ -26,10 +26,9 @@ from scipy.linalg import block_diag, lapack, qr, solve_triangular
 from eigenstream.core.linalg import Float64s, columns_outside, newton_schulz, reciprocals
 from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Sums, Terms, Weights
 
 #: Rows of a block: at least LEAST_BLOCK, BLOCK_PER_VECTOR for each vector, and BLOCK_VALUES values.
 #: Larger blocks cost memory; smaller ones find penalised directions less well.

@@ -24,8 +24,8 @@ from eigenstream.subspace.solvers.base import (
 from eigenstream.subspace.solvers.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.learner import Learner
+from eigenstream.subspace.sums.terms import Sums
 
 #: A sketch warns of a smaller estimated share of the optimum. With ``tol``, it makes at most this
 #: number of passes.

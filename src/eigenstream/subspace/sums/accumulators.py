@@ -12,10 +12,9 @@ from eigenstream.core.device import DeviceArray, on_host
 from eigenstream.core.linalg import LANCZOS_SIZE, Float64s, mirrored, rank_update, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Values
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, Part, Shares
 from eigenstream.subspace.sums.operators import MatrixOperator, VectorOperator
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Sums, Terms
 
 #: The weights at which T is A, and at which it is B.
 REWARD, PENALTY = (1.0, 0.0), (0.0, -1.0)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from eigenstream.core.linalg import Float64s, mirrored, rank_update, rounding_of_mean
 from eigenstream.core.storable import storable
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, dense
 from eigenstream.subspace.sums.completion import (
     CompleteSums,
@@ -25,7 +24,7 @@ from eigenstream.subspace.sums.completion import (
 )
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.propagator import LaggedCovariances
-from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
+from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Sums, Terms
 
 #: Rows with gaps are stored up to this number of values (64 MB). Then the earlier half is replaced
 #: by its expected products. Larger values take more memory, and are nearer to the likelihood.

@@ -18,9 +18,8 @@ from eigenstream.core.linalg import (
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.rows.fit import Fit
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Part
-from eigenstream.subspace.sums.terms import NOTHING, Halves, Parts, Terms
+from eigenstream.subspace.sums.terms import NOTHING, Halves, Parts, Sums, Terms
 
 if TYPE_CHECKING:
     from eigenstream.subspace.pairs.terms import Sample

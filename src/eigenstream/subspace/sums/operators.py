@@ -36,10 +36,9 @@ from eigenstream.core.linalg import (
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Parameters, Values
 from eigenstream.rows.fit import Fit
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Part, Shares
 from eigenstream.subspace.sums.learner import Learner
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Terms, Weights
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Sums, Terms, Weights
 
 #: alpha="auto" has this multiple of the odds of the threshold. Larger values favour variance over
 #: slowness; with values near 1 noise decides the last component.

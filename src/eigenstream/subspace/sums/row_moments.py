@@ -10,11 +10,10 @@ from eigenstream.core.checks import is_sparse
 from eigenstream.core.linalg import Float64s, mirrored, rank_update, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, End, SequenceMeans, mean_of
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.propagator import LaggedCovariances
-from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms
+from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Sums, Terms
 
 #: Rows and their steps to the rows ``lag`` later, side by side.
 PAIR = "pair"

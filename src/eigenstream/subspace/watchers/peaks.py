@@ -14,12 +14,19 @@ from eigenstream.core.linalg import Float64s, principal_angles, reciprocals
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Places
 from eigenstream.rows.fit import Fit
-from eigenstream.subspace.sums.base import Sums
 from eigenstream.subspace.sums.block import Block, Edges, End, indices
 from eigenstream.subspace.sums.completion import positive_part
 from eigenstream.subspace.sums.learner import Learner, Watcher
 from eigenstream.subspace.sums.operators import MatrixOperator
-from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, VELOCITY, Parts, Terms, TimeTerms
+from eigenstream.subspace.sums.terms import (
+    NOTHING,
+    VARIANCE,
+    VELOCITY,
+    Parts,
+    Sums,
+    Terms,
+    TimeTerms,
+)
 
 #: Blocks that hold this share of a column's sum of squares are searched. Smaller values take more
 #: time.
