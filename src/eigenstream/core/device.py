@@ -75,7 +75,7 @@ class DeviceArray:
     def of_rows(cls, values: Values) -> Self:
         """Return rows in float32 or float64. Half precision becomes float32."""
         rows = cls(values)
-        name = rows._type_name
+        name = rows.type_name
         if name in FLOATS:
             return rows
         if rows.xp.isdtype(rows.values.dtype, "complex floating"):
@@ -86,13 +86,13 @@ class DeviceArray:
     # ---- properties ------------------------------------------------------------------------
 
     @property
-    def _type_name(self) -> str:
+    def type_name(self) -> str:
         return str(self.values.dtype).rpartition(".")[2]
 
     @property
     def dtype(self) -> DType:
         """The NumPy type of the values."""
-        return np.dtype(self._type_name)
+        return np.dtype(self.type_name)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -154,7 +154,7 @@ class DeviceArray:
 
     def astype(self, dtype: DTypeLike = np.float64, copy: bool = False) -> Self:
         """Return an array in float64 if the device has it, else this array."""
-        if self._type_name == "float64" or not self.has_float64:
+        if self.type_name == "float64" or not self.has_float64:
             return self
         return type(self)(self.xp.astype(self.values, self.xp.float64))
 

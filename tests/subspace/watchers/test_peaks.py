@@ -191,7 +191,7 @@ def test_the_sums_without_the_rows_are_those_of_weight_zero(process, lag):
         learner = model.fit(rows, sample_weight=weights)._learner.with_all_rows()
     watcher = learner.watcher("peaks")
     watcher.peaks = [peak for peak in watcher.peaks if peak.row in (900, 1700)]
-    watcher._keep(watcher.peaks)
+    watcher.select(watcher.peaks)
     found = watcher.without(learner, learner.sums.variances(learner.terms)).result
     expected = model.fit(rows, sample_weight=kept)._learner.operator()
     for side in ("reward", "penalty"):

@@ -54,7 +54,7 @@ class PartSum:
         if (n < WAITING and not sparse) or (
             self.total is None and self.n_vectors + n < self.most and not sparse
         ):
-            self._add_vectors(block.stacked(edges))
+            self.add_vectors(block.stacked(edges))
         else:
             block.add_moment(edges, self._matrix())
 
@@ -81,7 +81,7 @@ class PartSum:
         if later.on_device is not None:
             self._matrix()[:] += np.tril(on_host(later.on_device))
         for vectors in later.vectors:
-            self._add_vectors(vectors)
+            self.add_vectors(vectors)
 
     def forget(self, share: float) -> None:
         """Multiply the sum by a share."""
@@ -89,7 +89,7 @@ class PartSum:
             self.total *= share
         self.vectors = [np.sqrt(share) * vectors for vectors in self.vectors]
 
-    def _add_vectors(self, vectors: Float64s) -> None:
+    def add_vectors(self, vectors: Float64s) -> None:
         self.vectors.append(vectors)
         self.n_vectors += len(vectors)
         if self.n_vectors >= (self.most if self.total is None else WAITING):
@@ -172,7 +172,7 @@ class Moments(Sums):
 
     def take(self, part: Part, total: Float64s) -> None:
         """Set the sum of a part to a matrix."""
-        self._sum(part).total = np.asfortranarray(np.tril(total))
+        self.sum_of(part).total = np.asfortranarray(np.tril(total))
 
     def copied(self) -> "Moments":
         """Return a copy, which may change without changing these sums."""
@@ -231,7 +231,7 @@ class Moments(Sums):
         inside = Moments(next(iter(coordinates.values())).shape[1])
         for part, moment in self.sums.items():
             for vectors in moment.vectors:
-                inside._sum(part)._add_vectors(coordinates[id(vectors)])
+                inside.sum_of(part).add_vectors(coordinates[id(vectors)])
         return inside
 
     def symmetric(self, shares: Shares, closing: Block | None = None) -> Float64s:
@@ -260,7 +260,7 @@ class Moments(Sums):
                 rank_update(total, np.concatenate(scaled), side)
         return total
 
-    def _sum(self, part: Part) -> PartSum:
+    def sum_of(self, part: Part) -> PartSum:
         if part not in self.sums:
             self.sums[part] = PartSum(self.n_features, self.most)
         return self.sums[part]

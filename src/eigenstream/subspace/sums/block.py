@@ -361,7 +361,7 @@ class SequenceMeans:
         if self.first is None:  # its rows may have no terms yet, which earlier rows can change
             self.first = self.last
         else:
-            self._close(self.last)
+            self.close(self.last)
         self.last = np.zeros_like(self.last)
 
     def merge(self, later: "SequenceMeans") -> None:
@@ -382,7 +382,7 @@ class SequenceMeans:
         """Return the means with the first and the last sequence among the complete ones."""
         closed = copy(self)
         for sequence in self.open():
-            closed._close(sequence)
+            closed.close(sequence)
         return closed
 
     @property
@@ -394,7 +394,7 @@ class SequenceMeans:
         """Return the weight and the sum of the first and of the last sequence."""
         return [self.last] if self.first is None else [self.first, self.last]
 
-    def _close(self, sequence: Float64s) -> None:
+    def close(self, sequence: Float64s) -> None:
         if sequence[0]:
             self._add(sequence[1:] / sequence[0], float(sequence[0]), 0.0, 1)
 

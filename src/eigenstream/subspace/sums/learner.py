@@ -162,7 +162,7 @@ class Learner:
         if self.sample is not None:
             self.sample.add(chunk)
         if self.waiting and (self.waiting[0].pairs is None) != (chunk.pairs is None):
-            self._finish()
+            self.finish()
         if self.first_rows:
             weighted = np.flatnonzero(chunk.each_weight() > 0.0)
             if len(weighted) < self.first_rows:
@@ -171,7 +171,7 @@ class Learner:
                 return
             first = int(weighted[self.first_rows - 1]) + 1
             self._wait(chunk[:first])
-            self._finish()
+            self.finish()
             chunk = chunk[first:]
             if self.stopped or not (n := chunk.n):
                 return
@@ -206,7 +206,7 @@ class Learner:
     def repeat(self) -> "Learner":
         """Return the learner of a further pass, which a resumed fit may have begun."""
         if self.next_pass is None:
-            self._finish()
+            self.finish()
             self.next_pass = copy(self)
             self.next_pass.terms, self.next_pass.sample = self.terms.with_final_means(), None
             self.next_pass.waiting, self.next_pass.watchers = [], {}
@@ -216,7 +216,7 @@ class Learner:
     def adopt(self) -> None:
         """Replace the sums by those of the completed further pass."""
         assert self.next_pass is not None
-        self.next_pass._finish()
+        self.next_pass.finish()
         self.sums, self.next_pass = self.next_pass.sums, None
 
     def halve(self, *, alternating: bool = True) -> None:
@@ -237,7 +237,7 @@ class Learner:
 
     def absorb(self, later: "Learner", *, new_sequence: bool = False) -> "Learner":
         """Merge a later learner in place, and return this one."""
-        self._finish()
+        self.finish()
         n_rows = self.n_rows
         if self.halves is not None and later.halves is not None:
             crossing = self._absorb_halves(later, new_sequence)
@@ -273,7 +273,7 @@ class Learner:
         parts = self.terms, self.sums.silent(), self.halves, self.sample, self.watchers
         ready.terms, ready.sums, ready.halves, ready.sample, ready.watchers = deepcopy(parts)
         ready.next_pass = ready.joint = ready.span = None
-        ready._finish()
+        ready.finish()
         return ready
 
     def operator(self, held_out: Parts = NOTHING) -> Any:
@@ -314,7 +314,7 @@ class Learner:
                 operator = part.sums.operator(part.terms)
                 operator = operator if scale is None else operator.scaled(scale, part.mean)
             else:
-                inside = part._along(span)
+                inside = part.along(span)
                 operator = inside.sums.operator(inside.terms)
                 operator.basis, operator.zero_outside = span.basis.T, True
                 if scale is not None:
@@ -336,7 +336,7 @@ class Learner:
         The basis is returned as orthonormal columns. It is None unless the sums are exact.
         """
         span = self.row_span()
-        return (self, None) if span is None else (self._along(span), span.basis)
+        return (self, None) if span is None else (self.along(span), span.basis)
 
     def row_span(self, scale: Float64s | None = None, n_least: int = 1) -> TermSpan | None:
         """Return the span of all terms, or None unless these are few vectors.
@@ -364,7 +364,7 @@ class Learner:
         self.span = TermSpan(basis, scale, places)
         return self.span
 
-    def _along(self, span: TermSpan) -> "Learner":
+    def along(self, span: TermSpan) -> "Learner":
         """Return the learner in coordinates along a span."""
         columns = span.basis if span.scale is None else span.basis / span.scale[:, None]
         inside = self._with(self.terms.along(columns), self.sums.along(span.coordinates))
@@ -432,7 +432,7 @@ class Learner:
         self.waiting.append(chunk.copied())
         self.n_waiting += chunk.n
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """Learn the pending rows."""
         self.first_rows = 0
         waiting, self.waiting, self.n_waiting = self.waiting, [], 0

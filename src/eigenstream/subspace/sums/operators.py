@@ -62,7 +62,7 @@ class Operator(ABC):
     """Base of the operators: alpha="auto"."""
 
     @abstractmethod
-    def _least_weight(self, n_components: int) -> tuple[float, float]:
+    def least_weight(self, n_components: int) -> tuple[float, float]:
         """Return the alpha above which the eigenvalues are positive, and how far rounding moves it.
 
         By Sylvester's law of inertia: one minus the d-th eigenvalue of A v = theta (A + B) v.
@@ -70,7 +70,7 @@ class Operator(ABC):
 
     def automatic_alpha(self, n_components: int) -> float:
         """Return an alpha above the smallest one; warn if it depends on rounding."""
-        least, error = self._least_weight(n_components)
+        least, error = self.least_weight(n_components)
         alpha = max(AUTO_ODDS * least / (1.0 + (AUTO_ODDS - 1.0) * least), LEAST_ALPHA)
         if error > UNSURE * alpha:
             warn_user(
@@ -148,13 +148,13 @@ class MatrixOperator(Operator):
         """Return the numerical rank of A."""
         return numerical_rank(eigenvalues_of(self.reward), self.rounding, self.floor)
 
-    def _least_weight(self, n_components: int) -> tuple[float, float]:
+    def least_weight(self, n_components: int) -> tuple[float, float]:
         """Return the alpha above which the eigenvalues are positive, and how far rounding moves it.
 
         By Sylvester's law of inertia: one minus the d-th eigenvalue of A v = theta (A + B) v.
 
         >>> round(
-        ...     MatrixOperator(np.diag([9.0, 3.0]), np.eye(2))._least_weight(2)[0],
+        ...     MatrixOperator(np.diag([9.0, 3.0]), np.eye(2)).least_weight(2)[0],
         ...     12,
         ... )
         0.25
@@ -375,7 +375,7 @@ class PassOperator(Operator):
         """The largest eigenvalue of A that rounding of the mean can cause."""
         return self.terms.floor
 
-    def _least_weight(self, n_components: int) -> tuple[float, float]:
+    def least_weight(self, n_components: int) -> tuple[float, float]:
         """Return an alpha above which the eigenvalues are positive, by iterations on vectors.
 
         They approach the eigenvalue from below, so the alpha is not too small.
@@ -390,7 +390,7 @@ class PassOperator(Operator):
         A, total = (partial(product, weights=(1.0, sign)) for sign in (0.0, -1.0))
         if size <= LEAST_RATIO * n_vectors:
             reward, total_matrix = A(np.eye(size)), total(np.eye(size))
-            return MatrixOperator(reward, total_matrix - reward)._least_weight(n_components)
+            return MatrixOperator(reward, total_matrix - reward).least_weight(n_components)
         start = np.random.default_rng(0).standard_normal((size, n_vectors))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of vectors beyond n_components

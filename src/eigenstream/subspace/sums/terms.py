@@ -224,7 +224,7 @@ class TimeTerms(Terms):
         block = Block(self.n_features, chunk.rows, self.tail.rows)
         block.begins = len(breaks) > 0 and int(breaks[0]) == 0
         for block.half, now in enumerate(_by_half(np.flatnonzero(has_terms), cuts)):
-            halves[block.half]._add(block, chunk, now, self.tail)
+            halves[block.half].add_to(block, chunk, now, self.tail)
         self.age = n - int(breaks[-1]) if len(breaks) else self.age + n
         self.unbroken = self.unbroken and len(breaks) == 0
         if self.lag:
@@ -241,11 +241,11 @@ class TimeTerms(Terms):
             terms, (past, now) = halves[block.half], pairs[places].T
             weights = None if chunk.weights is None else chunk.weights[places]
             velocities = [((0, now), (0, past), weights, len(now))]
-            terms._add_terms(block, (0, now), weights, len(now), velocities)
+            terms.add_terms(block, (0, now), weights, len(now), velocities)
         self.age, self.unbroken = 0, False
         return block
 
-    def _add(self, block: Block, chunk: Chunk, now: Places, tail: Chunk) -> None:
+    def add_to(self, block: Block, chunk: Chunk, now: Places, tail: Chunk) -> None:
         """Add the terms of some rows of a chunk that follows a tail."""
         velocities: list[Velocities] = []
         if self.lag:
@@ -260,9 +260,9 @@ class TimeTerms(Terms):
                     ends = (0, as_slice(here)), (k, as_slice(past))
                     velocities.append((*ends, weights, len(here)))
         weights = None if chunk.weights is None else chunk.weights[now]
-        block.own += self._add_terms(block, (0, as_slice(now)), weights, len(now), velocities)
+        block.own += self.add_terms(block, (0, as_slice(now)), weights, len(now), velocities)
 
-    def _add_terms(
+    def add_terms(
         self,
         block: Block,
         end: End,
@@ -299,7 +299,7 @@ class TimeTerms(Terms):
         follows = meets and not new_sequence and self.lag > 0
         if follows:
             now = np.arange(max(self.lag - self.age, 0), head.n)
-            self._add(block, head, now, self.tail)
+            self.add_to(block, head, now, self.tail)
         self.center.join(block, VARIANCE, later.center)
         self.velocity += later.velocity
         self.n_variances += later.n_variances

@@ -144,7 +144,7 @@ class Peaks(Watcher):
         merged.steps = merged.steps + [
             replace(step, now=step.now + n_rows, past=step.past + n_rows) for step in later.steps
         ]
-        merged._keep(merged.peaks + [replace(peak, row=peak.row + n_rows) for peak in later.peaks])
+        merged.select(merged.peaks + [replace(peak, row=peak.row + n_rows) for peak in later.peaks])
         merged.squares = learner.squares(VARIANCE)
         return merged
 
@@ -191,7 +191,7 @@ class Peaks(Watcher):
                 values = np.array(rows[i], np.float64)
                 of_row = values, weight, float(shares[i]), squares[i].copy(), float(sizes[i])
                 self.peaks.append(Peak(int(numbers[i]), *of_row))
-        self._keep(self.peaks)
+        self.select(self.peaks)
 
     def note_steps(self, block: Block, edges: list[Edges], n_rows: int) -> None:
         """Note the velocities of the noted rows in a block that follows ``n_rows`` rows."""
@@ -248,7 +248,7 @@ class Peaks(Watcher):
         rows = rows @ (vectors[:, kept] / np.sqrt(values[kept] * terms.totals()[0]))
         return np.asarray((rows**2).sum(axis=1))
 
-    def _keep(self, peaks: list[Peak]) -> None:
+    def select(self, peaks: list[Peak]) -> None:
         self.peaks = sorted(peaks, key=lambda peak: -peak.share)[:MOST_PEAKS]
         rows = {peak.row for peak in self.peaks}
         self.steps = [step for step in self.steps if not rows.isdisjoint((step.now, step.past))]

@@ -164,7 +164,7 @@ class SuspectColumns(Watcher):
         if chunk is None or not chunk.n or not len(self.places):
             return
         if not isinstance(chunk.rows, np.ndarray):
-            self._keep(np.zeros(len(self.places), bool))
+            self.select(np.zeros(len(self.places), bool))
             return
         begins = np.zeros(chunk.n, bool)
         begins[chunk.starts] = True
@@ -177,7 +177,7 @@ class SuspectColumns(Watcher):
                 columns[:, chunk.weights[part] == 0.0] = np.nan
             if not self.n_rows:
                 self.first = self.last = columns[:, 0]
-            self._compare(columns, begins[part])
+            self.compare(columns, begins[part])
         self.n_rows += chunk.n
         self.n_sequences += int(np.count_nonzero(begins))
 
@@ -186,18 +186,18 @@ class SuspectColumns(Watcher):
         merged, rest = copy(self if self.n_rows else later), copy(later)
         if not self.n_rows or not later.n_rows:
             return merged
-        merged._keep(np.isin(merged.places, rest.places))
-        rest._keep(np.isin(rest.places, merged.places))
-        merged._compare(rest.first[:, None], np.array([crossing.begins]))
-        rest._keep(np.isin(rest.places, merged.places))
+        merged.select(np.isin(merged.places, rest.places))
+        rest.select(np.isin(rest.places, merged.places))
+        merged.compare(rest.first[:, None], np.array([crossing.begins]))
+        rest.select(np.isin(rest.places, merged.places))
         merged.rises, merged.falls = merged.rises + rest.rises, merged.falls + rest.falls
         merged.differs, merged.last = merged.differs | rest.differs, rest.last
         merged.n_rows += rest.n_rows
         merged.n_sequences += rest.n_sequences - (not crossing.begins)
-        merged._keep((merged.rises == 0) | (merged.falls == 0))
+        merged.select((merged.rises == 0) | (merged.falls == 0))
         return merged
 
-    def _compare(self, columns: Float64s, begins: NDArray[np.bool_]) -> None:
+    def compare(self, columns: Float64s, begins: NDArray[np.bool_]) -> None:
         """Compare rows with those before them; ``begins`` is True where a sequence begins."""
         before = np.empty_like(columns)
         before[:, 0], before[:, 1:] = self.last, columns[:, :-1]
@@ -208,9 +208,9 @@ class SuspectColumns(Watcher):
         self.rises = self.rises + np.count_nonzero(rises, axis=1)
         self.falls = self.falls + np.count_nonzero(falls, axis=1)
         self.last = columns[:, -1]
-        self._keep((self.rises == 0) | (self.falls == 0))
+        self.select((self.rises == 0) | (self.falls == 0))
 
-    def _keep(self, kept: NDArray[np.bool_]) -> None:
+    def select(self, kept: NDArray[np.bool_]) -> None:
         if kept.all():
             return
         for name in "places", "rises", "falls", "differs", "first", "last":
