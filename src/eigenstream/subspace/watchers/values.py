@@ -211,6 +211,7 @@ class SuspectColumns(Watcher):
         self.select((self.rises == 0) | (self.falls == 0))
 
     def select(self, kept: NDArray[np.bool_]) -> None:
+        """Continue with some of the columns."""
         if kept.all():
             return
         for name in "places", "rises", "falls", "differs", "first", "last":
