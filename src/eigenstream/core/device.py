@@ -87,6 +87,7 @@ class DeviceArray:
 
     @property
     def type_name(self) -> str:
+        """The name of the type of the values, such as float32."""
         return str(self.values.dtype).rpartition(".")[2]
 
     @property

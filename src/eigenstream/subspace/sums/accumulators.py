@@ -90,6 +90,7 @@ class PartSum:
         self.vectors = [np.sqrt(share) * vectors for vectors in self.vectors]
 
     def add_vectors(self, vectors: Float64s) -> None:
+        """Add terms as vectors, one a row."""
         self.vectors.append(vectors)
         self.n_vectors += len(vectors)
         if self.n_vectors >= (self.most if self.total is None else WAITING):
@@ -261,6 +262,7 @@ class Moments(Sums):
         return total
 
     def sum_of(self, part: Part) -> PartSum:
+        """Return the sum of a part, which begins empty."""
         if part not in self.sums:
             self.sums[part] = PartSum(self.n_features, self.most)
         return self.sums[part]

@@ -395,6 +395,7 @@ class SequenceMeans:
         return [self.last] if self.first is None else [self.first, self.last]
 
     def close(self, sequence: Float64s) -> None:
+        """Add the mean of a complete sequence."""
         if sequence[0]:
             self._add(sequence[1:] / sequence[0], float(sequence[0]), 0.0, 1)
 

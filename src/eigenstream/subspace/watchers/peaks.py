@@ -249,6 +249,7 @@ class Peaks(Watcher):
         return np.asarray((rows**2).sum(axis=1))
 
     def select(self, peaks: list[Peak]) -> None:
+        """Continue with the largest peaks."""
         self.peaks = sorted(peaks, key=lambda peak: -peak.share)[:MOST_PEAKS]
         rows = {peak.row for peak in self.peaks}
         self.steps = [step for step in self.steps if not rows.isdisjoint((step.now, step.past))]
