@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import eigvalsh
 from sklearn.base import clone
 
 import eigenstream
@@ -213,3 +214,35 @@ def test_error_bars_of_a_column_with_values_in_one_block_only():
     # The likelihood with the few values moves the errors little.
     ratio = bars.eigenvalues.error / complete.eigenvalues.error
     assert np.all((ratio > 0.5) & (ratio < 2.0))
+
+
+def test_rows_that_lack_many_columns_have_the_conditional_means_and_covariances():
+    rng, width = np.random.default_rng(7), 50
+    mixing = rng.standard_normal((width, width))
+    S, mean = mixing @ mixing.T / width + np.eye(width), rng.standard_normal(width)
+    rows, weights = rng.standard_normal((12, width)), rng.random(12)
+    rows[rng.random(rows.shape) < np.linspace(0.1, 0.95, 12)[:, None]] = np.nan
+    rows[5] = np.where(np.isnan(rows[4]), np.nan, rows[5])  # of one pattern
+    incomplete = IncompleteRows(rows, weights, np.zeros(12, int), np.ones(width, bool))
+    assert len(incomplete.small)
+    assert len(incomplete.large)
+    filled, extra, _ = incomplete.completed(Gaussian(mean[None], S))
+    expected = np.zeros_like(S)
+    for row, weight, own in zip(rows, weights, filled, strict=True):
+        lost = np.isnan(row)
+        toward = np.linalg.solve(S[np.ix_(~lost, ~lost)], S[np.ix_(~lost, lost)])
+        np.testing.assert_allclose(own[~lost], (row - mean)[~lost])
+        np.testing.assert_allclose(own[lost], (row - mean)[~lost] @ toward, atol=1e-6)
+        covariance = S[np.ix_(lost, lost)] - S[np.ix_(lost, ~lost)] @ toward
+        expected[np.ix_(lost, lost)] += weight * covariance
+    np.testing.assert_allclose(extra, expected, atol=1e-6)
+
+
+def test_the_metric_compares_covariances_as_generalised_eigenvalues_do():
+    rng = np.random.default_rng(8)
+    own, other = (m @ m.T for m in rng.standard_normal((2, 6, 6)))
+    metric = completion.Metric(own)
+    ratios = eigvalsh(other, own)
+    np.testing.assert_allclose(eigvalsh(metric.relative(other)), ratios, rtol=1e-4)
+    assert metric.exceeded(other, 0.99 * ratios[0])
+    assert not metric.exceeded(other, 1.01 * ratios[0])
