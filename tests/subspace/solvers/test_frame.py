@@ -19,6 +19,7 @@ from eigenstream import (
     sample_pairs,
 )
 from eigenstream.core.linalg import principal_angles
+from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace import matrices
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.sums.block import Block
@@ -208,13 +209,61 @@ def test_degenerate_rows(name, learner):
     )
 
 
-def test_the_terms_of_a_block_add_up_to_its_products():
-    rng = np.random.default_rng(0)
-    block = Block(7, rng.standard_normal((9, 7)) + 3.0, rng.standard_normal((4, 7)) + 3.0)
-    block.add("a", (0, slice(2, 9)), (0, slice(0, 7)), rng.uniform(0.5, 2.0, 7))
+def block_of_terms(kind, rng):
+    """Return a block with more terms than rows, or fewer; some have weights or the weight 0."""
+    rows, earlier = rng.standard_normal((2, 9, 7)) + 300.0
+    if "sparse" in kind:
+        rows, earlier = (sp.csr_array(part * (part > 300.0)) for part in (rows, earlier))
+    block = Block(7, rows, earlier)
+    if "few" in kind:
+        block.add(
+            "a", (0, np.array([1, 5, 7])), (0, np.array([2, 4, 0])), np.array([1.0, 2.0, 3.0])
+        )
+        block.add("b", (0, np.array([3])), (1, np.array([8])))
+        return block
+    block.add("a", (0, slice(2, 9)), (0, slice(0, 7)), np.r_[0.0, rng.uniform(0.5, 2.0, 6)])
     block.add("a", (0, slice(0, 4)), (1, slice(0, 4)))
     block.add("b", (0, slice(0, 9)), block.row(rng.standard_normal(7)), rng.uniform(0.5, 2.0, 9))
     block.add("c", (0, np.array([1, 5, 5])), (0, np.array([2, 1, 0])), np.array([1.0, 2.0, 3.0]))
-    rows, shares = frame.TermRows([block]), {"a": 2.0, "b": -0.5, "c": 1.5}
-    total = rows.values.T @ (rows.shares(shares) * rows.values)
-    np.testing.assert_allclose(total, block.apply(np.eye(7), shares), atol=1e-10)
+    return block
+
+
+def plain_terms(block):
+    """The differences of each term by a loop over the terms, times the roots of their weights."""
+
+    def row(end, k):
+        piece, places = block.pieces[end[0]], end[1]
+        piece = piece.toarray() if sp.issparse(piece) else piece
+        return piece if places is None else piece[places][k]
+
+    return np.array(
+        [
+            (row(edges.now, k) - row(edges.past, k))
+            * (1.0 if edges.weights is None else np.sqrt(edges.weights[k]))
+            for group in block.parts.values()
+            for edges in group
+            for k in range(edges.n)
+        ]
+    )
+
+
+@pytest.mark.parametrize("kind", ["many", "few", "many, sparse", "few, sparse", "many, float32"])
+def test_products_of_rows_give_those_of_the_terms(kind):
+    rng = np.random.default_rng(0)
+    block, shares = block_of_terms(kind, rng), {"a": 2.0, "b": -0.5, "c": 1.5}
+    tol, single = 1e-10, "float32" in kind
+    if single:
+        tol, block.chunk = 1e-4, Chunk(block.pieces[0].astype(np.float32))
+    rows, terms = frame.TermRows(block, double=False), plain_terms(block)
+    assert rows.rows.dtype == (np.float32 if single else np.float64)
+    columns, H = rng.standard_normal((7, 3)), rng.standard_normal((len(terms), 2))
+    np.testing.assert_allclose(rows.along(columns), terms @ columns, atol=tol)
+    np.testing.assert_allclose(rows.combined(H), H.T @ terms, atol=tol)
+    np.testing.assert_allclose(rows.squares, (terms**2).sum(axis=1), rtol=1e-10)
+    total = terms.T @ (rows.shares(shares) * terms)
+    np.testing.assert_allclose(block.apply(columns, shares), total @ columns, atol=1e-8)
+    basis = np.linalg.qr(rng.standard_normal((7, 2)))[0].T
+    G = rows.residual(None, basis)  # spans the terms outside the basis
+    outside = terms - terms @ basis.T @ basis
+    missed = outside - outside @ np.linalg.pinv(G, rcond=1e-6) @ G
+    np.testing.assert_allclose(missed, 0.0, atol=tol)

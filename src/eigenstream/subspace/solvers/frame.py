@@ -18,15 +18,24 @@ then turns faster, and errors of the early blocks decay as 1 / n^2.
 from collections.abc import Callable
 from copy import copy, deepcopy
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from operator import attrgetter
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import block_diag, lapack, qr, solve_triangular
+import scipy.sparse as sp
+from scipy.linalg import lapack, qr
 
-from eigenstream.core.linalg import Float64s, columns_outside, newton_schulz, reciprocals
+from eigenstream.core.checks import is_sparse
+from eigenstream.core.linalg import (
+    Float64s,
+    columns_outside,
+    newton_schulz,
+    reciprocals,
+    row_squares,
+)
 from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
-from eigenstream.subspace.sums.block import Block, Part, Shares
+from eigenstream.subspace.sums.block import Block, Part, Shares, as_rows, dense
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Sums, Terms, Weights
 
@@ -69,6 +78,10 @@ MOST_CLOSING = 64
 #: Sums that belong to no part: the rewarded and the penalised sum of an earlier pass, and the sum
 #: of the starting values.
 BEFORE, START = (("an earlier pass", 1), ("an earlier pass", -1)), "starting values"
+
+#: New directions ``T @ G``, as T and G.
+Factors = tuple[Float64s, Float64s]
+NO_DIRECTIONS: Factors = (np.zeros((0, 0)), np.zeros((0, 0)))
 
 
 def block_rows(n_features: int, n_vectors: int) -> int:
@@ -133,9 +146,10 @@ class Frame(Sums):
         merged = self.basis is not None and len(self.basis) > most
         if not block.parts and not merged:
             return
-        self.probes.add(block)
-        closing = terms.closing()
-        new, last = self._widen(block, closing, terms, merged or self.n_blocks < FULL_BLOCKS)
+        full = merged or self.n_blocks < FULL_BLOCKS
+        rows = self._rows(block, terms.closing(), double=full)
+        self.probes.add(rows, [*block.parts])
+        new, last = self._widen(rows, terms, full)
         self.cut(new, last, terms)
         for part in self.closing:
             del self.sums[part], self.forms[part], self.traces[part]
@@ -194,7 +208,7 @@ class Frame(Sums):
             fresh.sums[name], fresh.traces[name] = name, terms.n_rows * sum(traces)
             weights = {k: w for k, w in of_sums.items() if sign * (w if k != START else -1.0) > 0.0}
             fresh.forms[name] = self.combined(weights)
-        fresh.cut(np.zeros((0, self.n_features)), np.zeros((0, len(self.basis))), terms)
+        fresh.cut(NO_DIRECTIONS, np.zeros((0, len(self.basis))), terms)
         return fresh
 
     def split(self, n: int) -> "Frame":
@@ -218,8 +232,9 @@ class Frame(Sums):
         self.sums, self.traces = dict(self.sums), dict(self.traces)
         self.forms = {k: form for k, form in self.forms.items() if k not in self.guides}
         if closing is not None:
-            new, _ = self._widen(Block(self.n_features), closing, terms, full=True)
-            self.basis = np.concatenate([self.basis, new])
+            rows = self._rows(Block(self.n_features), closing, double=True)
+            (T, G), _ = self._widen(rows, terms, full=True)
+            self.basis = np.concatenate([self.basis, T @ G])
         self.basis = newton_schulz(self.basis)
         # Directions outside the frame may have larger eigenvalues than those inside.
         n_new = min(self.n_components, self.n_features - len(self.basis))
@@ -276,36 +291,37 @@ class Frame(Sums):
 
     # ---- one block -------------------------------------------------------------------------
 
-    def _widen(
-        self, block: Block, closing: Block | None, terms: Terms, full: bool
-    ) -> tuple[Float64s, Float64s]:
+    def _rows(self, block: Block, closing: Block | None, *, double: bool) -> "TermRows":
+        """Return the terms of a block and the closing ones as rows."""
+        self.closing = [] if closing is None else [*closing.parts]
+        return TermRows(block if closing is None else block.with_terms(closing), double=double)
+
+    def _widen(self, rows: "TermRows", terms: Terms, full: bool) -> tuple[Factors, Float64s]:
         """Add terms along the frame and along new directions.
 
         Return these directions, and the closing terms along the enlarged frame.
         """
-        self.closing = [] if closing is None else [*closing.parts]
-        rows = TermRows([block] if closing is None else [block, closing])
         basis = np.zeros((0, self.n_features)) if self.basis is None else self.basis
-        self.basis, K = basis, rows.values @ basis.T
+        self.basis, K = basis, rows.along(basis.T)
         if full or len(basis) < self.highest + self.lowest:
-            G = rows.residual(None, K, basis)
-            Y = rows.values @ G.T
+            G = rows.residual(None, basis)
+            Y = rows.along(G.T)
         else:
             along, gradients = self._gradients(rows, K, terms)
-            first = rows.residual(gradients(along), K, basis)
-            Y = rows.values @ first.T
-            second = rows.residual(gradients(Y), K, basis)
-            G, Y = np.concatenate([first, second]), np.concatenate([Y, rows.values @ second.T], 1)
+            first = rows.residual(gradients(along), basis)
+            Y = rows.along(first.T)
+            second = rows.residual(gradients(Y), basis)
+            G, Y = np.concatenate([first, second]), np.concatenate([Y, rows.along(second.T)], 1)
         T = _orthonormal(G, self.n_features - len(basis))
         C = np.concatenate([K, Y @ T.T], axis=1)
-        self._extend(self._starting_values(rows, K, terms, learns=bool(block.parts)), len(T))
+        self._extend(self._starting_values(rows, K, terms), len(T))
         last: list[Float64s] = [np.zeros((0, C.shape[1]))]
-        for part, places, closes in rows.terms:
-            along = C[places]
+        for part, places in rows.terms:
+            along, closes = C[places], part in self.closing
             self._add_form(part, np.asarray(along.T @ along), closes)
             self.traces[part] = self.traces.get(part, 0.0) + float(rows.squares[places].sum())
             last += [along] if closes else []
-        return T @ G, np.concatenate(last)
+        return (T, G), np.concatenate(last)
 
     def _gradients(
         self, rows: "TermRows", K: Float64s, terms: Terms
@@ -318,17 +334,17 @@ class Frame(Sums):
         shares = rows.shares(self._of_parts(terms))
         return K[:, -top:], lambda Y: shares * Y
 
-    def _starting_values(
-        self, rows: "TermRows", K: Float64s, terms: Terms, *, learns: bool
-    ) -> dict[Part, float]:
+    def _starting_values(self, rows: "TermRows", K: Float64s, terms: Terms) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self.outside(name) for name in self.forms}
         shares = self._scaled(terms)
         if sum(shares.get(name, 0.0) * value for name, value in outer.items()) >= 0.0:
             return outer
+        learns = self._learns(rows)
         if not terms.in_time:
             if learns:
-                values, n = rows.concentration(terms.shares(self.weights), K, self.basis)
+                open_shares = {**terms.shares(self.weights), **dict.fromkeys(self.closing, 0.0)}
+                values, n = rows.concentration(open_shares, K, self.basis)
                 share = n / max(terms.n_rows, n, 1) if self.n_blocks else 1.0
                 self.concentration += share * (values - self.concentration)
             outer = {name: self.concentration * value for name, value in outer.items()}
@@ -336,15 +352,20 @@ class Frame(Sums):
             return outer
         sigma = sum(shares.get(name, 0.0) * value for name, value in outer.items())
         total, of_parts = self.combined(shares), self._of_parts(terms)
-        for part, places, _ in (each for each in rows.terms if each.closes):
-            total += of_parts[part] * (K[places].T @ K[places])
+        for part, places in rows.terms:
+            if part in self.closing:
+                total += of_parts[part] * (K[places].T @ K[places])
         lam = float(np.linalg.eigvalsh(total)[-self.n_components])
         rewarded = sum(max(shares.get(name, 0.0) * value, 0.0) for name, value in outer.items())
         start = max(min(lam - GAP_SHARE * (lam - sigma), rewarded) - sigma, 0.0)
         name = BEFORE[1] if BEFORE[1] in outer else START
         return outer | {name: outer.get(name, 0.0) + start}
 
-    def cut(self, new: Float64s, last: Float64s, terms: Terms) -> None:
+    def _learns(self, rows: "TermRows") -> bool:
+        """Return whether there are other terms than closing ones."""
+        return any(part not in self.closing for part, _ in rows.terms)
+
+    def cut(self, new: Factors, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the ends of the spectrum of T and the closing terms."""
         total = self.combined(self._scaled(terms))
         Z = np.linalg.eigh(total)[1]
@@ -352,16 +373,17 @@ class Frame(Sums):
         if size > self.highest + self.lowest:
             Z = Z[:, np.r_[: self.lowest, size - self.highest : size]]
             if len(last):
-                means = np.linalg.svd(last, full_matrices=False)[2][:MOST_CLOSING]
-                Q, triangle, _ = qr(np.concatenate([Z, means.T], 1), mode="economic", pivoting=True)
-                Q = Q[:, np.abs(triangle.diagonal()) > INSIDE]
+                Q = independent([Z, span_of_closing(last)])
                 Z = Q @ np.linalg.eigh(Q.T @ total @ Q)[1]
         self._turn(Z, new)
 
-    def _turn(self, Z: Float64s, new: Float64s) -> None:
+    def _turn(self, Z: Float64s, new: Factors) -> None:
         """Replace the frame and new directions by orthonormal columns Z along them."""
+        (T, G), size = new, len(self.basis)
         self.forms = {name: Z.T @ form @ Z for name, form in self.forms.items()}
-        self.basis = Z.T @ np.concatenate([self.basis, new])
+        self.basis = Z[:size].T @ self.basis
+        if len(T):
+            self.basis += (Z[size:].T @ T) @ G
 
     # ---- the sums --------------------------------------------------------------------------
 
@@ -415,9 +437,11 @@ class Frame(Sums):
 
     def _extend(self, outer: dict[Part, float], n_new: int) -> None:
         """Extend each sum by ``n_new`` directions with the given eigenvalue."""
-        nothing = np.zeros((len(self.basis),) * 2)
+        size = len(self.basis)
         for name, value in outer.items():
-            self.forms[name] = block_diag(self.forms.get(name, nothing), value * np.eye(n_new))
+            form = value * np.eye(size + n_new)
+            form[:size, :size] = self.forms.get(name, 0.0)
+            self.forms[name] = form
 
     def _add_form(self, part: Part, form: Float64s, closes: bool = False) -> None:
         if part not in self.sums:
@@ -431,47 +455,61 @@ class Frame(Sums):
 # ---- rows of a block ---------------------------------------------------------------------------
 
 
-class _Terms(NamedTuple):
-    """Terms of one part, as rows of a matrix."""
-
-    part: Part
-    rows: slice
-    closes: bool
-
-
 class TermRows:
-    """The terms of blocks as rows of one matrix, times the roots of their weights."""
+    """The terms of a block, times the roots of their weights, as differences of rows.
 
-    def __init__(self, blocks: list[Block]) -> None:
-        self.terms: list[_Terms] = []
-        stacked, n = [np.empty((0, blocks[0].n_features))], 0
-        for k, block in enumerate(blocks):
-            for edges in chain.from_iterable(block.parts.values()):
-                stacked.append(block.stacked([edges]))
-                self.terms.append(_Terms(edges.part, slice(n, n + len(stacked[-1])), k > 0))
-                n += len(stacked[-1])
-        self.values = np.concatenate(stacked)
-        self.squares = np.einsum("ij,ij->i", self.values, self.values)
+    Columns are multiplied by each row once, and then differences are taken. Products of float32
+    rows are float32, unless ``double``. If there are fewer terms than rows, the terms are the rows.
+    """
 
-    def shares(self, shares: Shares) -> Float64s:
-        """Return the share of each term, as a column."""
-        of_terms = np.empty((len(self.values), 1))
-        for part, rows, _ in self.terms:
-            of_terms[rows] = shares.get(part, 0.0)
-        return of_terms
+    def __init__(self, block: Block, *, double: bool) -> None:
+        self.terms, first = [], 0
+        for part, groups in block.parts.items():
+            last = first + sum(map(attrgetter("n"), groups))
+            self.terms.append((part, slice(first, last)))
+            first = last
+        self.shares, links = block.of_terms, block.links()
+        used, n_terms = np.unique(links.indices[links.data != 0.0]), links.shape[0]
+        pieces = [np.empty((0, block.n_features)), *map(as_rows, block.pieces)]
+        rows: Any
+        if any(map(is_sparse, pieces)):
+            rows = sp.vstack(pieces, format="csr")
+            self.squares = row_squares(links @ rows)
+        elif n_terms <= len(used):
+            rows = block.stacked([*chain.from_iterable(block.parts.values())])
+            links = sp.eye_array(n_terms, format="csr")
+            self.squares = row_squares(rows)
+        else:
+            rows = np.concatenate(pieces, dtype=np.float64)
+            if len(used) < len(rows):
+                rows, links = rows[used], links[:, used]
+            rows -= rows.mean(axis=0)  # differences of small products lose fewer digits
+            self.squares = row_squares(links @ rows)
+        single = not double and block.chunk is not None and block.chunk.rows.dtype == np.float32
+        self.links, self.rows = links, rows.astype(np.float32 if single else np.float64, copy=False)
 
-    def residual(self, H: Float64s | None, K: Float64s, basis: Float64s) -> Float64s:
-        """Return ``H^T values`` outside the frame, scaled by the size of the combined rows.
+    def along(self, columns: Float64s) -> Float64s:
+        """Return the terms times columns."""
+        products = self.rows @ columns.astype(self.rows.dtype, copy=False)
+        return np.asarray(self.links @ products, np.float64)
 
-        If H is None, it is the identity.
+    def combined(self, H: Float64s) -> Float64s:
+        """Return ``H^T`` times the terms."""
+        coefficients = (self.links.T @ H).astype(self.rows.dtype, copy=False)
+        return np.asarray(coefficients.T @ self.rows, np.float64)
+
+    def residual(self, H: Float64s | None, basis: Float64s) -> Float64s:
+        """Return ``H^T`` times the terms outside the frame, scaled by the size of what they add.
+
+        If H is None, the rows of the terms are returned, which span the terms.
         """
         if H is None:
-            scale = reciprocals(np.sqrt(self.squares))[:, None]
-            G, inside = self.values * scale, K * scale
+            G = dense(self.rows)
+            G = G * reciprocals(np.sqrt(row_squares(G)))[:, None]
         else:
             H = H / np.maximum(np.abs(H).max(axis=0, initial=0.0), 1e-290)
-            H = (H * reciprocals(np.sqrt(self.squares @ H**2))).T
-            G, inside = H @ self.values, H @ K
+            G = self.combined(H * reciprocals(np.sqrt(self.squares @ H**2)))
+        inside = G @ basis.T
         G -= inside @ basis
         if (np.einsum("ij,ij->i", inside, inside) > np.einsum("ij,ij->i", G, G)).any():
             G -= (G @ basis.T) @ basis  # again, to remove rounding errors
@@ -484,16 +522,28 @@ class TermRows:
         square along all directions. It is k if the terms span a fraction 1 / k of the directions,
         and at least 1.
         """
-        open_terms = [part for part, _, closes in self.terms if not closes]
-        penalised = self.shares({part: shares.get(part, 0.0) for part in open_terms})[:, 0] < 0.0
+        penalised = self.shares(shares)[:, 0] < 0.0
         n = int(penalised.sum())
         if n < 2:
             return 1.0, n
-        stacked = self.values[penalised] - K[penalised] @ basis
-        inner = stacked @ stacked.T
+        outside = dense(self.links[penalised] @ self.rows) - K[penalised] @ basis
+        inner = outside @ outside.T
         size = np.maximum(inner.diagonal(), 1e-290)
         along = ((inner**2).sum(axis=1) / size - size).sum() / (n - 1)
         return float(max((basis.shape[1] - len(basis)) * along / size.sum(), 1.0)), n
+
+
+def span_of_closing(last: Float64s) -> Float64s:
+    """Return orthonormal columns along the rows of closing terms, at most MOST_CLOSING."""
+    _, sizes, means = np.linalg.svd(last, full_matrices=False)
+    n = min(int((sizes > INSIDE * sizes.max(initial=0.0)).sum()), MOST_CLOSING)
+    return np.asarray(means[:n].T)
+
+
+def independent(kinds: list[Float64s]) -> Float64s:
+    """Return orthonormal columns that span columns of several kinds."""
+    Q, triangle, _ = qr(np.concatenate(kinds, axis=1), mode="economic", pivoting=True)
+    return np.asarray(Q[:, np.abs(triangle.diagonal()) > INSIDE])
 
 
 def _orthonormal(G: Float64s, most: int) -> Float64s:
@@ -510,5 +560,5 @@ def _orthonormal(G: Float64s, most: int) -> Float64s:
     L, order, rank, _ = lapack.dpstrf(inner, tol=1e-12, lower=1)
     rank = min(rank, most)
     order, T = order[:rank] - 1, np.zeros((rank, len(G)))
-    T[:, sound[order]] = solve_triangular(L[:rank, :rank], np.diag(scale[order]), lower=True)
+    T[:, sound[order]] = np.tril(lapack.dtrtri(L[:rank, :rank], lower=1)[0]) * scale[order]
     return T

@@ -9,14 +9,18 @@ of the optimum to second order.
 """
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import lstsq
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.subspace.sums.block import Block, Part
+from eigenstream.subspace.sums.block import Part
 from eigenstream.subspace.sums.terms import Terms, Weights
+
+if TYPE_CHECKING:
+    from eigenstream.subspace.solvers.frame import TermRows
 
 #: Probes, and those beyond the number of components. More cost time; fewer blur the estimate.
 N_PROBES, MORE_PROBES = 16, 11
@@ -57,16 +61,15 @@ class Probes:
         """Return probes for another pass."""
         return Probes(self.n_features, self.n_probes - MORE_PROBES)
 
-    def add(self, block: Block) -> None:
-        """Add the terms of a block."""
-        if not self.n_probes:
+    def add(self, rows: "TermRows", parts: list[Part]) -> None:
+        """Add the terms of some parts of a block."""
+        if len(self.images.keys() | parts) > MOST_PARTS:
+            self.n_probes, self.images = 0, {}
+        if not self.n_probes or not parts:
             return
-        columns = probe_columns(self.n_features, self.n_probes)
-        for part in block.parts:
-            if part not in self.images and len(self.images) == MOST_PARTS:
-                self.n_probes, self.images = 0, {}
-                return
-            image = block.apply(columns, {part: 1.0})
+        along = rows.along(probe_columns(self.n_features, self.n_probes))
+        images = rows.combined(np.hstack([rows.shares({part: 1.0}) * along for part in parts]))
+        for part, image in zip(parts, np.split(images.T, len(parts), axis=1), strict=True):
             self.images[part] = self.images.get(part, 0.0) + image
 
     def merge(self, later: "Probes") -> None:

@@ -18,7 +18,6 @@ from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import qr
 
 from eigenstream.core.linalg import (
     Float64s,
@@ -228,11 +227,11 @@ class RatioFrame(Frame):
         return 0.0 if name == START else max(super().outside(name), 0.0)
 
     def _starting_values(
-        self, rows: frame.TermRows, K: Float64s, terms: Terms, *, learns: bool
+        self, rows: frame.TermRows, K: Float64s, terms: Terms
     ) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self.outside(name) for name in self.forms}
-        if len(self.basis) <= self.n_components or not self.n_blocks or not learns:
+        if len(self.basis) <= self.n_components or not self.n_blocks or not self._learns(rows):
             return outer
         guide, a, b, n = self._guide(terms)
         mu = _last(guide.ratios(self.n_components).values, self.n_components)
@@ -243,7 +242,7 @@ class RatioFrame(Frame):
             START: n * min(frame.GAP_SHARE * max(b + ridge - a / (CAUTION * mu), 0.0), b)
         }
 
-    def cut(self, new: Float64s, last: Float64s, terms: Terms) -> None:
+    def cut(self, new: frame.Factors, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the three kinds of directions."""
         guide = self._guide(terms)[0]
         if (size := len(guide.reward)) <= self.highest + self.lowest:
@@ -253,10 +252,7 @@ class RatioFrame(Frame):
         ends = self._ends(guide, _last(pairs.values, self.n_components))
         lengths = np.linalg.norm(pairs.vectors, axis=0)
         kinds = [pairs.vectors / lengths, ends[:, -self.lowest :], ends[:, : self.lowest]]
-        if len(last):  # class means
-            kinds.append(np.linalg.svd(last, full_matrices=False)[2][: frame.MOST_CLOSING].T)
-        Q, triangle, _ = qr(np.concatenate(kinds, axis=1), mode="economic", pivoting=True)
-        self._turn(Q[:, np.abs(triangle.diagonal()) > frame.INSIDE], new)
+        self._turn(frame.independent([*kinds, frame.span_of_closing(last)]), new)
         if len(last):  # means near the frame lose digits
             self.basis = newton_schulz(self.basis)
 

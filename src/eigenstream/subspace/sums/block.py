@@ -123,6 +123,16 @@ class Block:
                 block.parts.setdefault(group.part, []).append(group)
         return block
 
+    def with_terms(self, other: "Block") -> "Block":
+        """Return a block that also has the terms of another one."""
+        joint = Block(self.n_features, *self.pieces, *other.pieces)
+        joint.chunk = self.chunk
+        for first, block in ((0, self), (len(self.pieces), other)):
+            for group in chain.from_iterable(block.parts.values()):
+                (i, now), (j, past) = group.now, group.past
+                joint.add(group.part, (first + i, now), (first + j, past), group.weights)
+        return joint
+
     def scaled(self, units: Float64s) -> "Block":
         """Return the terms of the rows divided by units; infinite units give zeros."""
         block = copy(self)
@@ -181,34 +191,36 @@ class Block:
 
     def apply(self, columns: Float64s, shares: Shares) -> Float64s:
         """Return T @ columns for the given shares of the parts in T."""
-        products = [np.asarray(piece @ columns) for piece in self.pieces]
-        taken: list[Any] = [None] * len(products)
-        for group in chain.from_iterable(self.parts.values()):
-            share = shares.get(group.part, 0.0)
-            if share == 0.0:
-                continue
-            (i, now), (j, past) = group.now, group.past
-            apart = products[i] if now is None else products[i][now]
-            apart = apart - (products[j] if past is None else products[j][past])
-            apart = np.atleast_2d(apart) * share
-            if group.weights is not None:
-                apart *= group.weights[:, None]
-            for k, where, sign in ((i, now, 1.0), (j, past, -1.0)):
-                if taken[k] is None:
-                    taken[k] = np.zeros_like(products[k])
-                if where is None:
-                    taken[k] += sign * apart.sum(axis=0)
-                elif isinstance(where, slice):
-                    taken[k][where] += sign * apart
-                else:
-                    np.add.at(taken[k], where, sign * apart)
-        result = np.zeros((self.n_features, columns.shape[1]))
-        for piece, coefficients in zip(self.pieces, taken, strict=True):
-            if coefficients is not None and coefficients.ndim == 1:
-                result += np.outer(piece, coefficients)
-            elif coefficients is not None:
-                result += piece.T @ coefficients
+        links, pieces = self.links(), [*map(as_rows, self.pieces)]
+        along = links @ np.concatenate([np.asarray(piece @ columns) for piece in pieces])
+        taken = links.T @ (self.of_terms(shares) * along)
+        result, first = np.zeros((self.n_features, columns.shape[1])), 0
+        for piece in pieces:
+            result += piece.T @ taken[first : first + piece.shape[0]]
+            first += piece.shape[0]
         return result
+
+    def of_terms(self, shares: Shares) -> Float64s:
+        """Return the share of each term, as a column."""
+        sizes = [sum(map(attrgetter("n"), groups)) for groups in self.parts.values()]
+        each = [shares.get(part, 0.0) for part in self.parts]
+        return np.repeat(each, np.array(sizes, np.intp))[:, None]
+
+    def links(self) -> Any:
+        """Return a sparse matrix L. L times the rows of all pieces are the weighted terms."""
+        sizes = [as_rows(piece).shape[0] for piece in self.pieces]
+        edges = [*chain.from_iterable(self.parts.values())]
+        firsts, n_terms = np.cumsum([0, *sizes]), sum(map(attrgetter("n"), edges))
+        ends, roots, first = np.empty((n_terms, 2), np.intp), np.ones((n_terms, 1)), 0
+        for group in edges:
+            here = slice(first, first + group.n)
+            first += group.n
+            for side, (k, where) in enumerate((group.now, group.past)):
+                ends[here, side] = firsts[k] + (0 if where is None else indices(where, sizes[k]))
+            if group.weights is not None:
+                roots[here, 0] = np.sqrt(group.weights)
+        values, bounds = (roots * [1.0, -1.0]).ravel(), np.arange(0, 2 * n_terms + 1, 2)
+        return sp.csr_array((values, ends.ravel(), bounds), shape=(n_terms, firsts[-1]))
 
     def diagonal(self, shares: Shares) -> Float64s:
         """Return the diagonal of T."""
@@ -432,6 +444,11 @@ def _runs(now: Places, past: Places | slice | None) -> list[tuple[slice, slice, 
 def dense(rows: Matrix) -> Float64s:
     """Return rows as a dense float64 array on the host."""
     return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
+
+
+def as_rows(piece: Matrix) -> Matrix:
+    """Return a matrix of rows, also for a single row."""
+    return piece if piece.ndim > 1 else piece[None]
 
 
 def indices(where: Places | slice, n: int) -> Places:
