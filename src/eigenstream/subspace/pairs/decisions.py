@@ -28,7 +28,7 @@ from eigenstream.rows.door import all_rows, is_stream, labelled_stream
 from eigenstream.rows.guard import Guarded, reads
 from eigenstream.rows.prepared import prepared, without_steps
 from eigenstream.subspace.pairs import pair_input as _pair_input
-from eigenstream.subspace.pairs.risks import Lazy, TrainingPairs, TrainingRows
+from eigenstream.subspace.pairs.risks import TrainingPairs, TrainingRows
 from eigenstream.theory import RiskBound
 
 #: A relative error of the false-positive rate above which calibration warns.
@@ -54,8 +54,8 @@ class PairDecisions(Guarded):
 
     #: All training pairs of a fit after projection, or None if a sample stands for them.
     _trained: TrainingPairs | None = None
-    #: The training pairs or rows of a sample, for the present answer.
-    _sampled: Lazy
+    #: An answer, and the training pairs or rows of a sample after its projection.
+    _sampled: tuple[object, TrainingPairs | TrainingRows] | None = None
     #: The threshold of calibrate_threshold.
     _calibrated: float | None = None
     #: The index pairs of the last fit, and the rows that they refer to.

@@ -34,11 +34,11 @@ from eigenstream.subspace.inference.uncertainty import (
 from eigenstream.subspace.pairs.decisions import PairDecisions
 from eigenstream.subspace.pairs.family import Projections, Ratios
 from eigenstream.subspace.pairs.held_out import RATES, LabelledRows, SignedPairs
-from eigenstream.subspace.pairs.risks import Lazy, TrainingPairs, TrainingRows
+from eigenstream.subspace.pairs.risks import TrainingPairs, TrainingRows
 from eigenstream.subspace.pairs.terms import PairSample, PairTerms, Sample
 from eigenstream.subspace.solvers.base import COUNT, CRITERION, FLAG, Problem, Solver
 from eigenstream.subspace.solvers.kernels import Kernel, KernelMap
-from eigenstream.subspace.sums.learner import Learner, Watcher
+from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.watchers.values import RadiusBound
 from eigenstream.theory import RiskBound
 
@@ -137,16 +137,9 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     # ---- learning --------------------------------------------------------------------------
 
-    def _forget_counts(self) -> None:
-        self._trained, self._sampled, self._calibrated = None, Lazy(), None
-
-    def _loaded(self) -> None:
-        super()._loaded()
-        self._sampled = Lazy()
-
     def _forget(self) -> None:
         super()._forget()
-        self._forget_counts()
+        self._trained = self._calibrated = None
 
     def _fit(
         self, data: Matrix, y: LabelsLike, keeper: Keeper | None, **of_rows: LabelsLike
@@ -177,18 +170,18 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         return super()._wanted(width)
 
     def _problem(self, width: int) -> Problem:
-        has_eta = self.criterion == "difference" and isinstance(self.eta, Real)
-        weights = (0.5 * float(self.eta), 0.5) if has_eta else None
-        number = self.criterion == "ratio" and not isinstance(self.shrinkage, str)
-        shrinkage = float(self.shrinkage) if number else None
-        n, sample = self._wanted(width), self._sample(width)
-        watchers: dict[str, Watcher] = {"radius": RadiusBound()}
+        ratio, eta, shrinkage = self.criterion == "ratio", self.eta, self.shrinkage
         return Problem(
-            self._terms(width), n, weights, sample, shrinkage=shrinkage, watchers=watchers
+            self._terms(width),
+            self._wanted(width),
+            None if ratio or isinstance(eta, str) else (0.5 * float(eta), 0.5),
+            self._sample(width),
+            shrinkage=float(shrinkage) if ratio and not isinstance(shrinkage, str) else None,
+            watchers={"radius": RadiusBound()},
         )
 
     def _solve(self, learner: Learner) -> PairResult:
-        self._forget_counts()
+        self._trained = self._calibrated = None
         width, scale, rate = learner.n_features, self.scale, RATES[self.selection]
         with_negatives = self._with_negatives(learner)
         n_components = self._wanted(width)
@@ -270,10 +263,11 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _training(self) -> TrainingPairs | TrainingRows:
         if self._trained is not None:
             return self._trained
-        if self._sampled.training is None:
+        result = self.result_
+        if self._sampled is None or self._sampled[0] is not result:
             examples = self._examples(self._fitted_learner().with_all_rows())
-            self._sampled.training = examples.training(self._features_of)
-        return self._sampled.training
+            self._sampled = result, examples.training(self._features_of)
+        return self._sampled[1]
 
     def _unit(self) -> float:
         return self._diameter(self._fitted_learner().with_all_rows())

@@ -164,13 +164,6 @@ class TrainingRows:
         return bound
 
 
-@dataclass
-class Lazy:
-    """The training pairs or rows of an answer, which are projected when they are first read."""
-
-    training: TrainingPairs | TrainingRows | None = None
-
-
 def all_alike(weights: Float64s, total: float, n_distinct: float) -> float | None:
     """Return the number of rows sampled from, or None if their weights differ."""
     n = total / float(weights[0])

@@ -176,25 +176,20 @@ class TemporalPairs:
         rows_in_reach = np.concatenate([earlier, rows])
         base = self._seen - len(earlier)
         now = np.arange(self._seen, self._seen + len(rows))
-        first, second = [], []
-        for lag in self.near:
-            inside = now[now - lag >= self._start]
-            first.append(inside)
-            second.append(inside - lag)
+        near = np.array(self.near)[:, None]
+        lag, row = np.nonzero(now - near >= self._start)
         # One draw for each row and lag makes the pairs independent of the chunks.
-        draws = self._rng.random((len(rows), len(self.near)))
+        draws = self._rng.random((len(rows), len(near)))
         reach = np.minimum(self.memory, now) - self.far + 1
         distant = reach > 0
-        for k in range(len(self.near)):
-            lags = self.far + (draws[distant, k] * reach[distant]).astype(np.intp)
-            first.append(now[distant])
-            second.append(now[distant] - lags)
-        n_same = sum(len(part) for part in first[: len(self.near)])
-        newer, older = np.concatenate(first) - base, np.concatenate(second) - base
+        lags = self.far + (draws[distant].T * reach[distant]).astype(np.intp)
+        far = np.broadcast_to(now[distant], lags.shape)
+        newer = np.concatenate([now[row], far.ravel()]) - base
+        older = np.concatenate([now[row] - near[lag, 0], (far - lags).ravel()]) - base
         pairs = np.stack([rows_in_reach[newer], rows_in_reach[older]], axis=1)
         self._seen += len(rows)
         self._rows = rows_in_reach[max(len(rows_in_reach) - self.memory, 0) :].copy()
-        return pairs, np.repeat([1, -1], [n_same, len(newer) - n_same])
+        return pairs, np.repeat([1, -1], [len(row), far.size])
 
 
 def _checked(chunk: ArrayLike, before: Array | None, first_row: int) -> Array:

@@ -5,7 +5,6 @@ A sample does not depend on the order, the chunking or the merging of the rows.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 from zlib import crc32
 
@@ -188,23 +187,24 @@ class ClassTerms(Terms):
                 tasks.setdefault(key[0], {})[key] = center.weight
         return tasks
 
-    def _pairs(self, held_out: Parts) -> list[tuple[dict[ClassKey, float], float, float, float]]:
-        """Return the weights of the classes of each task, of a pair, and of both kinds of pairs.
+    def _pairs(self, held_out: Parts) -> tuple[list[tuple[dict[ClassKey, float], float]], Weights]:
+        """Return the weights of the classes and of a pair of each task, and of both kinds of pairs.
 
         All tasks have equal weights, which sum to the number of all pairs.
         """
-        pairs, total, n_able = [], 0.0, 0
+        counts, total, n_able = [], 0.0, 0
         for sizes in self._tasks(held_out).values():
             m = np.array([*sizes.values()])
             like = float(np.maximum(m * (m - 1.0), 0.0).sum()) / 2.0
             unlike = max(float(m.sum() ** 2 - (m**2).sum()) / 2.0, 0.0)
-            pairs.append((sizes, unlike, like))
+            counts.append((sizes, unlike, like))
             total, n_able = total + unlike + like, n_able + (unlike + like > 0.0)
-        weighted = []
-        for sizes, unlike, like in pairs:
+        pairs, reward, penalty = [], 0.0, 0.0
+        for sizes, unlike, like in counts:
             each = total / n_able / (unlike + like) if unlike + like > 0.0 else 0.0
-            weighted.append((sizes, each, each * unlike, each * like))
-        return weighted
+            pairs.append((sizes, each))
+            reward, penalty = reward + each * unlike, penalty + each * like
+        return pairs, (reward, penalty)
 
     def forget(self, share: float) -> None:
         """Multiply the weight of everything seen by this share."""
@@ -213,16 +213,14 @@ class ClassTerms(Terms):
 
     def totals(self, held_out: Parts = NOTHING) -> Weights:
         """Return the weights of the rewarded and of the penalised terms."""
-        pairs = self._pairs(held_out)
-        return sum(map(itemgetter(2), pairs)), sum(map(itemgetter(3), pairs))
+        return self._pairs(held_out)[1]
 
     def shares(self, weights: Weights, held_out: Parts = NOTHING) -> Shares:
         """Return the share of each part in T."""
-        pairs = self._pairs(held_out)
+        pairs, totals = self._pairs(held_out)
         shares: dict[Part, float] = {}
-        reward = weights[0] / (sum(map(itemgetter(2), pairs)) or 1.0)
-        penalty = weights[1] / (sum(map(itemgetter(3), pairs)) or 1.0)
-        for sizes, each, _, _ in pairs:
+        reward, penalty = weights[0] / (totals[0] or 1.0), weights[1] / (totals[1] or 1.0)
+        for sizes, each in pairs:
             total = sum(sizes.values())
             for key, size in sizes.items():
                 # A class of weight 1 or less has no pairs.
