@@ -120,9 +120,7 @@ def learned_pairs(
     estimator._learned_pairs = (index, points) if reset and index is not None else None
     if reset:
         estimator.n_features_in_ = rows.shape[1] // (2 if index is None else 1)
-        _check_feature_names(estimator, np.empty((0, 0)), reset=True)
-        if index is not None and hasattr(points, "columns"):
-            _check_feature_names(estimator, points, reset=True)
+        _check_feature_names(estimator, None if index is None else points, reset=True)
     if index is None:
         return ArrayRows([chunk], missing=estimator.missing, members=2, source=pairs)
     numbers = ArrayRows([replace(chunk, rows=index, pairs=None)], source=pairs)
