@@ -250,8 +250,7 @@ class StreamRows(Rows):
         self.accepts_sparse = sparse
         self.rereadable = stream.rereadable
         self._begun: Iterator[Any] | None = None
-        self.columns = stream.n_features or self._n_columns()
-        self.width = self.columns // members
+        self.width = (stream.n_features or self._n_columns()) // members
 
     def _n_columns(self) -> int:
         """Read the first chunk with rows. The next pass begins with it."""
@@ -266,11 +265,6 @@ class StreamRows(Rows):
         """Start a pass."""
         begun, self._begun = None if skip else self._begun, None
         for chunk in begun or self.source.chunks(*([skip] if skip else [])):
-            if chunk.rows.shape[1] != self.columns:
-                raise ValueError(
-                    f"{chunk.source} has {chunk.rows.shape[1]} features, but earlier rows had "
-                    f"{self.columns}. Select the same columns in all files."
-                )
             values, weights = chunk.rows, chunk.weights
             if is_sparse(values) and not self.accepts_sparse:
                 raise TypeError(
