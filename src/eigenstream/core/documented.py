@@ -8,7 +8,8 @@ from inspect import cleandoc
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream.core.types import Constraints
@@ -18,6 +19,7 @@ __all__ = [
     "NOT_NEGATIVE",
     "POSITIVE",
     "Documented",
+    "Transforming",
     "documented",
     "documented_by",
     "words",
@@ -53,6 +55,16 @@ class Documented(BaseEstimator):
         package, room = type(self).__module__.split(".")[:2]
         public = type(self).__name__ in sys.modules[package].__all__
         return f"{REFERENCE}/{package if public else f'{package}.{room}'}.{{estimator_name}}.html"
+
+
+class Transforming(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Base of transformers: names of features, and float32 features of float32 rows."""
+
+    def __sklearn_tags__(self) -> Tags:
+        """Describe the estimator to scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 def documented_by(entries: Mapping[str, str]) -> Callable[[C], C]:

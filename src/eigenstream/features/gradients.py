@@ -8,13 +8,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import ndimage
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_pair, check_whole
-from eigenstream.core.documented import POSITIVE, Documented
+from eigenstream.core.documented import POSITIVE, Documented, Transforming
 from eigenstream.core.linalg import Float64s, Floats
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike
@@ -29,7 +27,7 @@ VALUES = 2**23
 
 @storable(**FITTED, shape_="tuple[int]", _n_features_out="int")
 @dataclass(eq=False, repr=False)
-class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Documented):
+class GradientOrientation(Transforming, Documented):
     """Histograms of the gradient orientations of images.
 
     Each feature is the strength of the edges of one orientation in one cell of a grid. The features
@@ -156,12 +154,6 @@ class GradientOrientation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Doc
             part = slice(start, start + step)
             out[part] = self._features(pixels[part].astype(np.float64))
         return out
-
-    def __sklearn_tags__(self) -> Tags:
-        """Describe the estimator to scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def _features(self, pixels: Float64s) -> Float64s:
         """Return the features of a block of images."""

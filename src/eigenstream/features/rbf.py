@@ -7,13 +7,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 
 from eigenstream.core.checks import check_unchanged, warn_user
-from eigenstream.core.documented import COUNT, POSITIVE, words
+from eigenstream.core.documented import COUNT, POSITIVE, Transforming, words
 from eigenstream.core.linalg import Float64s, Floats
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RandomState, RowsLike
@@ -38,7 +37,7 @@ KERNEL_VALUES = 2**21
     prototypes_="float prototypes D?",
 )
 @dataclass(eq=False, repr=False)
-class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
+class RBFNetwork(Transforming, Guarded):
     """Features of the Gaussian kernel at prototypes from the data (Nystroem features).
 
     The features of x are tau(x) = G^(-1/2) kappa(prototypes, x). A linear method after this map
@@ -301,12 +300,6 @@ class RBFNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded):
     def __sklearn_is_fitted__(self) -> bool:
         """Return True once all prototypes are collected."""
         return self.is_ready_
-
-    def __sklearn_tags__(self) -> Tags:
-        """Declare that float32 stays float32."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     @property
     def _n_features_out(self) -> int:

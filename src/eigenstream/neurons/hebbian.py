@@ -6,12 +6,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_numbers, warn_user
-from eigenstream.core.documented import COUNT, documented, documented_by, words
+from eigenstream.core.documented import COUNT, Transforming, documented, documented_by, words
 from eigenstream.core.linalg import Float64s, orthonormalized
 from eigenstream.core.storable import storable
 from eigenstream.core.types import (
@@ -96,7 +95,7 @@ class Witness:
 
 
 @storable(_units="HebbianUnits", _latest="f8 units D", explained_variance_ratio_="f8 units?")
-class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
+class OnlineNeurons(Transforming, Neurons):
     """Base of the estimators whose units learn by a Hebbian rule, one observation at a time.
 
     Parameters
@@ -383,12 +382,6 @@ class OnlineNeurons(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Neurons):
     @property
     def _n_features_out(self) -> int:
         return self.n_components
-
-    def __sklearn_tags__(self) -> Tags:
-        """Describe the estimator to scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 @storable()

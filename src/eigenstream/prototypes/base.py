@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics.pairwise import nan_euclidean_distances
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_unchanged, check_weights, offered_if
-from eigenstream.core.documented import documented_by, words
+from eigenstream.core.documented import Transforming, documented_by, words
 from eigenstream.core.history import History
 from eigenstream.core.linalg import Float64s, row_squares
 from eigenstream.core.storable import FITTED, storable
@@ -63,7 +62,7 @@ def _learns_in_steps(self: "PrototypeEstimator") -> None:
     inertia_="number?",
     n_iter_="int?",
 )
-class PrototypeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC):
+class PrototypeEstimator(Transforming, Guarded, ABC):
     """Base of the estimators whose prototypes compete for rows."""
 
     missing: str
@@ -539,6 +538,5 @@ class PrototypeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guar
     def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.allow_nan = self.missing == "partial"
         return tags

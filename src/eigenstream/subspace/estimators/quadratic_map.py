@@ -5,13 +5,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import PolynomialFeatures
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from eigenstream.core.documented import COUNT
+from eigenstream.core.documented import COUNT, Transforming
 from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike
 from eigenstream.rows.door import as_floats, validated
@@ -23,7 +21,7 @@ from eigenstream.subspace.estimators.stream_pca import StreamPCA
 
 @storable(**FITTED, n_samples_seen_="int?", reduction_="StreamPCA?", _collecting="StreamPCA | None")
 @dataclass(eq=False, repr=False)
-class QuadraticMap(TransformerMixin, Guarded):
+class QuadraticMap(Transforming, Guarded):
     """Leading principal components, their squares and their products.
 
     A linear method after this map becomes a quadratic method. The number of features does not
@@ -212,9 +210,3 @@ class QuadraticMap(TransformerMixin, Guarded):
     def __sklearn_is_fitted__(self) -> bool:
         """Return True once the components are learned."""
         return hasattr(self, "reduction_")
-
-    def __sklearn_tags__(self) -> Tags:
-        """Declare that float32 stays float32."""
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
