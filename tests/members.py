@@ -90,7 +90,7 @@ def spoiled(rows, value=np.nan):
 
 
 NO_FILE = "not rows. Pass open_stream"
-SHAPE = r"(?s)Expected 2D array.*Reshape your data|dim <= 2|must be numbers of shape"
+SHAPE = r"(?s)Expected 2D array.*Reshape your data|reshape X|dim <= 2|must be numbers of shape"
 #: Values that every learner rejects, and words of the error.
 NO_ROWS = {
     "NaN": (spoiled(ROWS), r"NaN at (row|pair) \d+,.* column 15.*'skip'"),

@@ -182,3 +182,10 @@ def test_dates_out_of_order_and_holes_are_named(kind):
     with pytest.warns(UserWarning, match="gap before row 30, where the step is 41 times"):
         SlowSubspace(2).fit(dated(kind, np.where(days < 30, days, days + 40)))
     StreamPCA(2).fit(dated(kind, days[::-1]))
+
+
+def test_weights_of_sequences_have_the_lengths_of_these():
+    parts, weights = [ROWS[:20], ROWS[20:]], np.ones(len(ROWS))
+    for wrong in ([weights[20:], weights[:20]], [weights], [weights[:20], weights[21:]]):
+        with pytest.raises(ValueError, match="sample_weight must have shape"):
+            SlowSubspace().fit(parts, sample_weight=wrong)

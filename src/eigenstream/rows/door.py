@@ -273,6 +273,11 @@ def check_is_rows(values: RowsLike, name: str = "X") -> None:
     TypeError: X is a generator, not rows. Pass open_stream(X) to fit, or the rows of each chunk.
     """
     if type(values) is np.ndarray:
+        if values.ndim == 3 and name == "X":
+            raise ValueError(
+                f"X has shape {values.shape}, not (n_rows, n_features). Pass list(X) if each X[k] "
+                "is a sequence, or reshape X."
+            )
         return
     kinds = kinds_of(values)
     loader = kinds & {"iterable", "indexed"} == {"iterable"}  # also that of torch
@@ -454,12 +459,16 @@ def sequences_of(
             first = reset and index == 0
             sequences.append(validated(estimator, part, reset=first, sparse=sparse))
     lengths = [rows.shape[0] for rows in sequences]
-    row_weights: Any = sample_weight
     parts: list[Any] = [None] * len(sequences)
-    if row_weights is not None:
-        listed = isinstance(row_weights, list | tuple) and np.ndim(row_weights[0]) == 1
-        flat = check_weights(np.concatenate(row_weights) if listed else row_weights, sum(lengths))
-        parts = np.split(flat, np.cumsum(lengths)[:-1])
+    row_weights: Any = sample_weight
+    if (
+        isinstance(row_weights, list | tuple)
+        and len(row_weights) == len(parts)
+        and np.ndim(row_weights[0])
+    ):
+        parts = [*map(check_weights, row_weights, lengths)]
+    elif row_weights is not None:
+        parts = np.split(check_weights(row_weights, sum(lengths)), np.cumsum(lengths)[:-1])
     return [
         Chunk(rows, part, STARTS[begins or k > 0], place=Place(f"sequence {k}"))
         for k, (rows, part) in enumerate(zip(sequences, parts, strict=True))
