@@ -89,11 +89,13 @@ def spoiled(rows, value=np.nan):
     return rows
 
 
+NAN = r"NaN at (row|pair) \d+,.* column 15.*'skip'"
 NO_FILE = "not rows. Pass open_stream"
 SHAPE = r"(?s)Expected 2D array.*Reshape your data|reshape X|dim <= 2|must be numbers of shape"
 #: Values that every learner rejects, and words of the error.
 NO_ROWS = {
-    "NaN": (spoiled(ROWS), r"NaN at (row|pair) \d+,.* column 15.*'skip'"),
+    "NaN": (spoiled(ROWS), NAN),
+    "masked": (np.ma.masked_equal(spoiled(ROWS, 9e36), 9e36), NAN),
     "infinity": (spoiled(ROWS, np.inf), r"infinity at (row|pair) \d+,.* column 15"),
     "squares overflow": (spoiled(ROWS, 1e200), r"up to 1e\+200, whose squares overflow"),
     "another width, and NaN": (spoiled(ROWS[:, :9]), "9 features, but|NaN at .* column 8"),

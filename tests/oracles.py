@@ -52,13 +52,13 @@ def weights_by_task(tasks, pairs):
 
 
 def delayed(rows, n, lag=1):
-    """Rows beside those 1, ..., n - 1 lags before them."""
+    """Return rows of n times the width: each row and those 1, ..., n - 1 lags earlier."""
     first = (n - 1) * lag
     return np.hstack([rows[first - k * lag : len(rows) - k * lag] for k in range(n)])
 
 
 def with_products(rows):
-    """Rows beside the products of each two of their columns."""
+    """Return rows with more columns: the products of each two of their columns."""
     pairs = combinations_with_replacement(range(rows.shape[1]), 2)
     return np.column_stack([rows, *(rows[:, i] * rows[:, j] for i, j in pairs)])
 

@@ -6,15 +6,12 @@ import pytest
 import oracles
 from eigenstream import (
     ClassSubspace,
-    OjaNeuron,
     PairSubspace,
-    RBFNetwork,
     SlowSubspace,
     StreamPCA,
     sample_pairs,
 )
 from eigenstream.evaluation import pair_roc
-from eigenstream.features import GradientOrientation
 
 pd = pytest.importorskip("pandas")
 
@@ -27,23 +24,14 @@ LABELS = np.repeat([0, 1, 2], 20)
 PAIRS, SIGNS = sample_pairs(LABELS, 200, random_state=0)
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        lambda rows: StreamPCA(2).fit(rows),
-        lambda rows: SlowSubspace(2).partial_fit(rows),
-        lambda rows: SlowSubspace(2).fit(ROWS).transform(rows),
-        lambda rows: ClassSubspace(2).fit(rows, LABELS),
-        lambda rows: PairSubspace(2, preprocessor=rows).fit(PAIRS, SIGNS),
-        lambda rows: RBFNetwork(5).fit(rows),
-        lambda rows: GradientOrientation(shape=(2, 4)).fit_transform(rows),
-        lambda rows: OjaNeuron().fit(rows),
-        lambda rows: pair_roc(rows, LABELS),
-    ],
-)
-def test_masked_values_are_missing_values(learner):
-    with pytest.raises(ValueError, match="NaN at row 12, column 3"):
-        learner(MASKED)
+def test_masked_values_are_missing_values():
+    for call in (
+        lambda: PairSubspace(2, preprocessor=MASKED).fit(PAIRS, SIGNS),
+        lambda: SlowSubspace(2).fit(ROWS).transform(MASKED),
+        lambda: pair_roc(MASKED, LABELS),
+    ):
+        with pytest.raises(ValueError, match="NaN at row 12, column 3"):
+            call()
 
 
 def test_masked_rows_can_be_skipped():

@@ -67,7 +67,8 @@ def test_refused_data_change_nothing(member):
     for name, (rows, words) in NO_ROWS.items():
         labels = y
         if member.data == "pairs" and isinstance(rows, np.ndarray):
-            rows = rows[..., None] if rows.ndim == 1 else np.stack([rows, rows], axis=1)
+            stack = np.ma.stack if np.ma.isMaskedArray(rows) else np.stack
+            rows = rows[..., None] if rows.ndim == 1 else stack([rows, rows], axis=1)
             labels = y[: len(rows)]
         calls = [lambda rows=rows, labels=labels: model.fit(rows, labels)]
         if goes_on(model):

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import oracles
-from eigenstream import RBFNetwork, Sketch, SlowSubspace, StreamPCA, open_stream
+from eigenstream import RBFNetwork, SlowSubspace, StreamPCA, open_stream
 from eigenstream.subspace import autocorrelations, matrices, subspace_bound
 from eigenstream.subspace.sums.completion import RIDGE, imputed
 from eigenstream.theory import Independent
@@ -201,12 +201,8 @@ def test_transform_of_a_model_that_skips_gives_nan(model):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"alpha": 0.9, "solver": "sketch"}, "missing='available' is not supported by solver="),
-        ({"alpha": 0.9, "solver": Sketch()}, r"Use solver=Dense\(\)"),
-        ({"solver": "kernel"}, "not supported by solver=.kernel"),
         ({"features": RBFNetwork(5)}, "maps need complete rows"),
         ({"alpha": "bound"}, "alpha='bound' needs complete rows"),
-        ({"missing": "some"}, "missing"),
     ],
 )
 def test_what_gaps_do_not_support(change, message):

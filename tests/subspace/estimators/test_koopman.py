@@ -80,12 +80,6 @@ REFUSED = {
     "needs complete rows and one mean": lambda: (
         clone(SLOW).set_params(features=RBFNetwork(5)).fit(RUNS)
     ),
-    "is not supported by solver='sketch'": lambda: (
-        clone(SLOW).set_params(solver="sketch").fit(RUNS)
-    ),
-    "is not supported by solver='kernel'. Use solver=Dense().": lambda: (
-        clone(SLOW).set_params(solver="kernel").fit(RUNS)
-    ),
 }
 
 

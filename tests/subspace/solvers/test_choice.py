@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from eigenstream import ClassSubspace, ContrastSubspace, SlowSubspace, StreamPCA
+from eigenstream import ClassSubspace, ContrastSubspace, DynamicSubspace, SlowSubspace, StreamPCA
 from eigenstream.subspace.solvers.base import ADD, MATRIX, MERGE, Need
 from eigenstream.subspace.solvers.choice import SOLVERS, chosen_solver
 
@@ -43,6 +43,24 @@ def test_parameters_that_need_matrices(model, full, solver):
             chosen_solver(model, 5, 100)
     else:
         assert chosen_solver(model, 5, 100).name == solver
+
+
+@pytest.mark.parametrize("solver", sorted(set(SOLVERS) - {"dense"}))
+@pytest.mark.parametrize(
+    "model",
+    [
+        SlowSubspace(2, alpha=0.5, missing="available"),
+        SlowSubspace(2, alpha=0.5, center="sequences"),
+        SlowSubspace(2, criterion="ratio", reversible="koopman"),
+        DynamicSubspace(2),
+    ],
+    ids=repr,
+)
+def test_sums_of_pairs_need_the_dense_solver(model, solver):
+    model.solver = solver
+    words = rf"is not supported by solver='{solver}'. Use solver=Dense\(\)"
+    with pytest.raises(ValueError, match=words):
+        model.fit(np.random.default_rng(0).standard_normal((100, 3)))
 
 
 @pytest.mark.parametrize(

@@ -78,12 +78,8 @@ def test_a_run_may_cross_the_border_of_two_learners(model):
     assert_allclose(clone(model).fit(stream).components_, whole.components_, atol=1e-8)
 
 
-def test_one_mean_is_kept_by_default_and_cannot_change_later():
-    with pytest.raises(ValueError, match="center='sequences' cannot change now"):
-        StreamPCA(2).partial_fit(RUNS[0]).set_params(center="sequences").partial_fit(RUNS[1])
-    with pytest.raises(ValueError, match="center='sequences' is not supported by solver='krylov'"):
-        StreamPCA(2, center="sequences", solver="krylov").fit(RUNS)
-    with warnings.catch_warnings(action="error"):  # runs of one mean
+def test_sequences_of_one_mean_give_no_warning():
+    with warnings.catch_warnings(action="error"):
         StreamPCA(2).fit(runs_with_offsets(5, 0.1)[0])
 
 
