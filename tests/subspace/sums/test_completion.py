@@ -58,29 +58,6 @@ def test_time_scales_agree_with_those_of_complete_rows(model, kind):
 
 
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[-1]], ids=repr)
-def test_units_and_constant_columns_do_not_matter(model):
-    rng, rows = recording(0, n=4_000)
-    gaps = lossy(rng, np.column_stack([rows, np.full(len(rows), 7.1)]), "scattered")
-    expected = available(model).fit(gaps)
-    own = expected._fitted_learner().with_all_rows().sums.completion().covariance
-    for unit in (1e-9, 1e9):
-        np.testing.assert_allclose(
-            available(model).fit(gaps * unit).timescales_, expected.timescales_, rtol=1e-9
-        )
-    units = 10.0 ** np.array([-9, 9, -3, 5, -7])
-    other = (
-        available(model)
-        .fit(gaps * units)
-        ._fitted_learner()
-        .with_all_rows()
-        .sums.completion()
-        .covariance
-    )
-    both = np.r_[units, units]
-    np.testing.assert_allclose(other / np.outer(both, both), own, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("model", [MODELS[0], MODELS[-1]], ids=repr)
 @pytest.mark.parametrize("center", [True, "sequences", False])
 def test_first_rows_of_weight_zero_are_left_out(model, center):
     rng, rows = recording(3, n=2_000)
