@@ -75,21 +75,3 @@ def test_brightness_and_operator_do_not_matter():
     # The offset costs the digits that it exceeds the contrast by.
     for changed in (3.0 * images, 0.5 * images + 2.0, 1e150 * images, 1e-150 * images):
         np.testing.assert_allclose(step.transform(changed), expected, rtol=0, atol=1e-13**0.5)
-
-
-def test_exchanging_black_and_white_keeps_distances():
-    images = np.random.default_rng(2).random((5, 64))
-    step = GradientOrientation(4).fit(images)
-    left, right = (step.transform(some) for some in (images, 1.0 - images))
-    np.testing.assert_allclose(left @ left.T, right @ right.T, rtol=0, atol=1e-13)
-
-
-def test_a_quarter_turn_turns_the_orientations():
-    image = np.random.default_rng(3).random((8, 8))
-    step = GradientOrientation(4, orientations=8).fit(image.reshape(1, -1))
-    upright, turned = (
-        step.transform(some.reshape(1, -1)).reshape(8, 4, 4) for some in (image, np.rot90(image))
-    )
-    # Counterclockwise by a quarter: two of eight steps back, since they are counted clockwise.
-    expected = np.stack([np.rot90(upright[(k + 2) % 8]) for k in range(8)])
-    np.testing.assert_allclose(turned, expected, rtol=0, atol=1e-13)

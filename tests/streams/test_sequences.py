@@ -166,13 +166,6 @@ def test_dates_in_frames():
             list(open_stream(one, columns=["v", "when"]))
 
 
-def test_files_that_continue_each_other_are_judged_by_time():
-    days = [np.column_stack([np.arange(3.0) + 3 * k, np.ones(3)]) for k in (0, 1, 5)]
-    stream = open_stream(days, sequence=False, time=0, gap=1)
-    assert [len(rows) for rows, _ in sequences_of(stream)] == [6, 3]
-    assert [len(rows) for rows, _ in sequences_of(open_stream(days))] == [3, 3, 3]
-
-
 def dated(order):
     days = np.datetime64("2024-01-01") + np.array(order)
     return pyarrow.table({"when": days, "a": np.arange(len(order), dtype=float)})
