@@ -36,7 +36,6 @@ from eigenstream import (
     SlowSubspace,
     StreamPCA,
     TemporalPairs,
-    persistence,
     processes,
     prototypes,
     schedules,
@@ -443,16 +442,6 @@ MADE_BY_USERS = {
     processes.SpikedGaussian: [lambda: processes.SpikedGaussian(0)],
     processes.ImageWalk: [lambda: processes.ImageWalk(np.full((50, 50), np.nan), size=9)],
     processes.ImageViews: [lambda: processes.ImageViews("page.png", size=9)],
-    persistence.Checkpoint: [
-        lambda: persistence.Checkpoint("x.eigs", every=0),
-        lambda: persistence.Checkpoint("x.eigs", resume="yes"),
-    ],
-    streams.Stream: [
-        lambda: streams.open_stream(ROWS, columns="a"),
-        lambda: list(streams.open_stream(spoiled(ROWS))),
-        lambda: streams.open_stream(None),
-        lambda: streams.open_stream(ROWS, time=0, gap=-1.0),
-    ],
     streams.Standardize: [
         lambda: streams.Standardize("no"),
         lambda: streams.open_stream(iter([ROWS])).through(streams.Standardize()).chunks(),

@@ -42,17 +42,19 @@ def sequential(rows, V, reward, penalty, lag, center, rate, weights):
     kind=st.sampled_from([np.float32, np.float64]),
     least_steps=st.sampled_from([1, 7, 22, 40]),
     cuts=st.sets(st.integers(1, 149), max_size=6),
+    start=st.sampled_from(["given", "random"]),
     seed=st.integers(0, 999),
 )
 def test_law_3_the_flow_in_any_chunks_and_blocks_is_the_sequential_rule(
-    sizes, terms, center, rate, kind, least_steps, cuts, seed
+    sizes, terms, center, rate, kind, least_steps, cuts, start, seed
 ):
     (d, D, n), (penalty, lag), rng = sizes, terms, np.random.default_rng(seed)
+    init = orthonormalized(rng.standard_normal((D, min(d, D))))
     rows = rng.standard_normal((n, D)) * np.linspace(1.5, 0.5, D) / np.sqrt(D) + 0.5 / np.sqrt(D)
     rows, weights = rows.astype(kind), rng.choice([0.0, 1.0, 2.5], n, p=[0.1, 0.6, 0.3])
-    init = orthonormalized(rng.standard_normal((D, min(d, D))))
     chosen = Auto(averaging=None) if rate == "auto" else rate
-    plan = {"lag": lag, "center": center, "learning_rate": chosen, "init": init.T}
+    plan = {"lag": lag, "center": center, "learning_rate": chosen, "seed": seed}
+    plan["init"] = init.T if start == "given" else start
     solver = Flow(min(d, D), weights=(0.6, penalty), **plan)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flow, "LEAST_STEPS", least_steps)
