@@ -54,8 +54,8 @@ class PairDecisions(Guarded):
 
     #: All training pairs of a fit after projection, or None if a sample stands for them.
     _trained: TrainingPairs | None = None
-    #: An answer, and the training pairs or rows of a sample after its projection.
-    _sampled: tuple[object, TrainingPairs | TrainingRows] | None = None
+    #: The training pairs or rows of a sample, once they are projected: reading sets no attribute.
+    _sampled: list[TrainingPairs | TrainingRows]
     #: The threshold of calibrate_threshold.
     _calibrated: float | None = None
     #: The index pairs of the last fit, and the rows that they refer to.

@@ -137,9 +137,16 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
 
     # ---- learning --------------------------------------------------------------------------
 
+    def _forget_counts(self) -> None:
+        self._trained, self._sampled, self._calibrated = None, [], None
+
+    def _loaded(self) -> None:
+        super()._loaded()
+        self._sampled = []
+
     def _forget(self) -> None:
         super()._forget()
-        self._trained = self._calibrated = None
+        self._forget_counts()
 
     def _fit(
         self, data: Matrix, y: LabelsLike, keeper: Keeper | None, **of_rows: LabelsLike
@@ -181,7 +188,7 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         )
 
     def _solve(self, learner: Learner) -> PairResult:
-        self._trained = self._calibrated = None
+        self._forget_counts()
         width, scale, rate = learner.n_features, self.scale, RATES[self.selection]
         with_negatives = self._with_negatives(learner)
         n_components = self._wanted(width)
@@ -263,11 +270,10 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
     def _training(self) -> TrainingPairs | TrainingRows:
         if self._trained is not None:
             return self._trained
-        result = self.result_
-        if self._sampled is None or self._sampled[0] is not result:
+        if not self._sampled:
             examples = self._examples(self._fitted_learner().with_all_rows())
-            self._sampled = result, examples.training(self._features_of)
-        return self._sampled[1]
+            self._sampled.append(examples.training(self._features_of))
+        return self._sampled[0]
 
     def _unit(self) -> float:
         return self._diameter(self._fitted_learner().with_all_rows())
