@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 from eigenstream.core.checks import check_finite, check_names, real_array
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.kernels import pairs as kernels
+from eigenstream.kernels.pairs import pair_histogram
 from eigenstream.rows import door
 from eigenstream.rows.door import is_dask
 
@@ -28,11 +28,6 @@ BLOCK_VALUES = 2**18
 
 #: ``spread(call, out, n)`` lets ``call(out, first, last)`` add to ``out`` for ranges of n rows.
 Spread = Callable[[Callable[..., None], Float64s, int], None]
-
-
-def compiled(name: str, *arguments: Any) -> None:
-    """Call a loop over pairs by its name. Workers that import it share its compiled code."""
-    getattr(kernels, name)(*arguments)
 
 
 def in_this_process(call: Callable[..., None], out: Float64s, n: int) -> None:
@@ -177,7 +172,7 @@ def counts_of_classes(
     counts = np.zeros((2, bins + 1))
     for part, each in zip(parts, of_pairs, strict=True):
         columns, scaled = np.ascontiguousarray(points[:, part]), np.sqrt(each) * weights[part]
-        loop = partial(compiled, "pair_histogram", columns, codes[part], scaled, 1.0 / width)
+        loop = partial(pair_histogram, columns, codes[part], scaled, 1.0 / width)
         spread(loop, counts, len(part))
     counts[0, 0] += own
     same_sums, different_sums = np.cumsum(counts, axis=1)

@@ -20,11 +20,10 @@ from eigenstream.evaluation.base import (
     Labelled,
     PairCounts,
     all_pairs,
-    compiled,
     labelled,
     roc_area,
 )
-from eigenstream.kernels.pairs import one_shot_misses
+from eigenstream.kernels.pairs import one_shot_misses, pair_sums
 
 #: Bins of the histogram of a ROC curve, from 0 to the diameter of a ball around all examples. The
 #: diameter is at most twice the largest distance. More bins reduce the error of the area.
@@ -152,7 +151,7 @@ def _standard_error(data: Labelled, binned: PairCounts) -> float:
         ]
     )
     slopes = np.zeros(len(data.codes))
-    sums = partial(compiled, "pair_sums", data.points, data.codes, 1.0 / binned.width, table)
+    sums = partial(pair_sums, data.points, data.codes, 1.0 / binned.width, table)
     data.spread(sums, slopes, len(slopes))
     # For new examples of the same classes, only the variation inside each class counts.
     sizes = data.sizes[data.codes]

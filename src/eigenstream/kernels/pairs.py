@@ -18,36 +18,47 @@ STRIP = 128
 
 
 @njit(cache=True, nogil=True)
-def tile_bins(
+def _all_pairs(
     points: NDArray[Any],
-    ends: tuple[int, int, int, int],
+    codes: NDArray[Any],
+    weights: NDArray[Any],
     per_unit: float,
-    n_bins: int,
-    room: NDArray[Any],
-    out: NDArray[Any],
+    table: NDArray[Any],
+    sums: NDArray[Any],
+    begin: int,
+    end: int,
 ) -> None:
-    """Write the bins of the distances between the points [first, last) and [start, stop).
+    """Read the table by the kinds and bins of pairs, or, without ``sums``, write it."""
+    n, n_bins, reads = points.shape[1], table.shape[1], len(sums) > 0
+    room, bins = np.empty((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
+    for first in range(begin, end, TILE):
+        last = first + TILE if first + TILE < end else end
+        for start in range(first, n, STRIP):
+            stop = start + STRIP if start + STRIP < n else n
+            for k in range(last - first):
+                for j in range(stop - start):
+                    room[k, j] = 0.0
+            for f in range(points.shape[0]):
+                others = points[f, start:stop]
+                for k in range(last - first):
+                    here, total = points[f, first + k], room[k]
+                    for j in range(stop - start):
+                        gap = others[j] - here
+                        total[j] += gap * gap
+            for k in range(last - first):
+                for j in range(stop - start):
+                    place = ceil(sqrt(room[k, j]) * per_unit)
+                    bins[k, j] = place if place < n_bins else n_bins - 1
+            for i in range(first, last):
+                for j in range(start if start > i else i + 1, stop):
+                    kind, place = 0 if codes[j] == codes[i] else 1, bins[i - first, j - start]
+                    if reads:
+                        sums[i] += table[kind, place]
+                        sums[j] += table[kind, place]
+                    else:
+                        table[kind, place] += weights[i] * weights[j]
 
-    ``ends`` has these four numbers. Bin b holds distances in (b - 1, b] / per_unit.
-    """
-    first, last, start, stop = ends
-    for k in range(last - first):
-        for j in range(stop - start):
-            room[k, j] = 0.0
-    for f in range(points.shape[0]):
-        others = points[f, start:stop]
-        for k in range(last - first):
-            here, total = points[f, first + k], room[k]
-            for j in range(stop - start):
-                gap = others[j] - here
-                total[j] += gap * gap
-    for k in range(last - first):
-        for j in range(stop - start):
-            place = ceil(sqrt(room[k, j]) * per_unit)
-            out[k, j] = place if place < n_bins else n_bins - 1
 
-
-@njit(cache=True, nogil=True)
 def pair_histogram(
     points: NDArray[Any],
     codes: NDArray[Any],
@@ -59,23 +70,12 @@ def pair_histogram(
 ) -> None:
     """Add the weight w_i w_j of each pair to its bin, in row 0 for the same class, else row 1.
 
-    The first point of a pair is in [begin, end). The second one is any later point.
+    Bin b holds distances in (b - 1, b] / per_unit. The first point of a pair is in [begin, end).
+    The second one is any later point.
     """
-    n = points.shape[1]
-    room, bins = np.empty((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
-    for first in range(begin, end, TILE):
-        last = first + TILE if first + TILE < end else end
-        for start in range(first, n, STRIP):
-            stop = start + STRIP if start + STRIP < n else n
-            ends = first, last, start, stop
-            tile_bins(points, ends, per_unit, counts.shape[1], room, bins)
-            for i in range(first, last):
-                for j in range(start if start > i else i + 1, stop):
-                    kind = 0 if codes[j] == codes[i] else 1
-                    counts[kind, bins[i - first, j - start]] += weights[i] * weights[j]
+    _all_pairs(points, codes, weights, per_unit, counts, weights[:0], begin, end)
 
 
-@njit(cache=True, nogil=True)
 def pair_sums(
     points: NDArray[Any],
     codes: NDArray[Any],
@@ -89,20 +89,7 @@ def pair_sums(
 
     The pairs are those of ``pair_histogram``.
     """
-    n = points.shape[1]
-    room, bins = np.empty((TILE, STRIP)), np.empty((TILE, STRIP), np.int32)
-    for first in range(begin, end, TILE):
-        last = first + TILE if first + TILE < end else end
-        for start in range(first, n, STRIP):
-            stop = start + STRIP if start + STRIP < n else n
-            ends = first, last, start, stop
-            tile_bins(points, ends, per_unit, table.shape[1], room, bins)
-            for i in range(first, last):
-                for j in range(start if start > i else i + 1, stop):
-                    kind = 0 if codes[j] == codes[i] else 1
-                    value = table[kind, bins[i - first, j - start]]
-                    out[i] += value
-                    out[j] += value
+    _all_pairs(points, codes, out[:0], per_unit, table, out, begin, end)
 
 
 @njit(cache=True, nogil=True)
