@@ -69,22 +69,25 @@ def learn(
     (n, D), K = X.shape, len(W)
     X, seen = np.ascontiguousarray(X, np.float64), (np.empty(n, np.int64), np.empty(n))
     plan = kind, grid, keep
+    order = np.empty((2, K), np.int64)
     if block is None:
         block = 0 if kind == WINNER or FEW > K * D or np.isnan(X.sum()) else 32 if D < 128 else 64
-    if block == 0:
-        _plain_steps(plan, W, X, pace, counts, seen)
-        return seen
     # In a block unit k is a combination of itself and rows, scale_k (W_k + sum_j F_jk x_j).
     # Steps need inner products only, and change factors and scales.
-    scale, P, start = np.empty(K), np.empty((block, K)), 0
-    F, G = np.empty((block, K)), np.empty((block, block))
+    P, F, scale = np.empty((block, K)), np.empty((block, K)), np.empty(K)
+    G = np.empty((block, block))
+    if block == 0:
+        _steps(plan, (P, G, F, scale), order, W, X, np.ascontiguousarray(pace), counts, seen)
+        return seen
+    start = 0
     with blas_threads(1):
         while start < n:
             here = slice(start, min(start + block, n))
             rows, b, now = X[here], here.stop - start, (seen[0][here], seen[1][here])
             np.matmul(rows, W.T, out=P[:b])
             np.matmul(rows, rows.T, out=G[:b, :b])
-            taken = _block_steps(plan, (P[:b], G, F, scale), W, pace[:, here].copy(), counts, now)
+            step = pace[:, here].copy()
+            taken = _steps(plan, (P[:b], G, F, scale), order, W, rows, step, counts, now)
             dgemm(1.0, rows[:taken].T, F[:taken].T, 1.0, W.T, 0, 1, overwrite_c=1)
             W *= scale[:, None]
             start += taken
@@ -92,55 +95,53 @@ def learn(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
-def _block_steps(plan: Any, room: Any, W: Any, pace: Any, counts: Any, seen: Any) -> Any:
-    """Take the steps of a block, up to the step at which a scale becomes small.
+def _steps(
+    plan: Any, tables: Any, order: Any, W: Any, X: Any, pace: Any, counts: Any, seen: Any
+) -> Any:
+    """Take steps, up to the one at which a scale becomes small. Return the number of steps taken.
 
-    Returns the number of steps taken.
+    With ``tables`` of no rows, the steps change the units themselves, without missing values.
     """
-    (P, G, F, scale), (labels, errors) = room, seen
-    b, K = P.shape
-    d, h, squares, added = np.empty(K), np.empty(K), np.empty(K), np.zeros(K)
-    origin = np.zeros(W.shape[1])
+    (P, G, F, scale), (labels, errors), (K, D) = tables, seen, W.shape
+    blocked = len(P) > 0
+    d, h, squares, added = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
     for k in range(K):
-        scale[k], squares[k] = 1.0, square(W[k], origin)
-    for t in range(b):
-        p, f, x2, small = P[t], F[t], G[t, t], 0
-        if t > 0:
-            np.dot(G[t, :t], F[:t], added)
-        for k in range(K):
-            p[k] = scale[k] * (p[k] + added[k])
-            d[k] = max(squares[k] - 2.0 * p[k] + x2, 0.0)
+        scale[k], added[k], total = 1.0, 0.0, 0.0
+        for j in range(D if blocked else 0):
+            total += W[k, j] * W[k, j]
+        squares[k] = total
+    for t in range(len(X)):
+        x2, small = 0.0, 0
+        if blocked:
+            x2, p, f = G[t, t], P[t], F[t]
+            if t > 0:
+                np.dot(G[t, :t], F[:t], added)
+            for k in range(K):
+                p[k] = scale[k] * (p[k] + added[k])
+                gap = squares[k] - 2.0 * p[k] + x2
+                d[k] = 0.0 if gap < 0.0 else gap
+        else:
+            for k in range(K):
+                d[k] = square(X[t], W[k])
         labels[t] = near = _nearest_of(d, x2)
         errors[t] = d[near]
-        _shares(plan, d, near, pace, t, counts, h)
-        for k in range(K):
-            left = max(1.0 - h[k], LEAST)
-            squares[k] = left * (left * squares[k] + 2.0 * h[k] * p[k]) + h[k] * h[k] * x2
-            scale[k] *= left
-            f[k] = h[k] / scale[k]
-            small += scale[k] < SMALL
+        _shares(plan, order, d, near, pace, t, counts, h)
+        if blocked:
+            for k in range(K):
+                left = 1.0 - h[k] if 1.0 - h[k] > LEAST else LEAST
+                squares[k] = left * (left * squares[k] + 2.0 * h[k] * p[k]) + h[k] * h[k] * x2
+                scale[k] *= left
+                f[k] = h[k] / scale[k]
+                small += scale[k] < SMALL
+        else:
+            for k in range(K):
+                if h[k] > 0.0:
+                    for j in range(D):
+                        gap = X[t, j] - W[k, j]
+                        W[k, j] += h[k] * gap if gap == gap else 0.0
         if small > 0:
             return t + 1
-    return b
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=LOOSE)
-def _plain_steps(plan: Any, W: Any, X: Any, pace: Any, counts: Any, seen: Any) -> None:
-    """Take the steps on the units themselves, without missing values."""
-    (labels, errors), (K, D) = seen, W.shape
-    room = np.empty((2, K))
-    d, h = room[0], room[1]
-    for t in range(X.shape[0]):
-        for k in range(K):
-            d[k] = square(X[t], W[k])
-        labels[t] = near = _nearest_of(d, 0.0)
-        errors[t] = d[near]
-        _shares(plan, d, near, pace, t, counts, h)
-        for k in range(K):
-            if h[k] > 0.0:
-                for j in range(D):
-                    gap = X[t, j] - W[k, j]
-                    W[k, j] += h[k] * gap if gap == gap else 0.0
+    return len(X)
 
 
 @inner
@@ -180,9 +181,12 @@ def _ranks(d, order, room):
 
 
 @inner
-def _shares(plan: Any, d: Any, near: int, pace: Any, t: int, counts: Any, h: Any) -> None:
+def _shares(
+    plan: Any, order: Any, d: Any, near: int, pace: Any, t: int, counts: Any, h: Any
+) -> None:
     """Write the share by which each unit moves to a row at squared distances d."""
-    (kind, grid, keep), K = plan, len(d)
+    kind, grid, keep = plan
+    K = len(d)
     rate, width, weight, total = pace[0, t], pace[1, t], pace[2, t], 0.0
     for k in range(K):
         h[k] = 0.0
@@ -198,15 +202,17 @@ def _shares(plan: Any, d: Any, near: int, pace: Any, t: int, counts: Any, h: Any
         for k in range(K):
             h[k] /= total
     else:
-        order = np.empty((2, K), np.int64)
         _ranks(d, order[0], order[1])
-        for r in range(min(K, int(CUT * width) + 1)):
-            h[order[0, r]] = exp(-r / width)
+        for r in range(K):
+            h[order[0, r]] = exp(-r / width) if r <= CUT * width else 0.0
     if kind != MAP:
         for k in range(K):
             counts[k] = keep * counts[k] + weight * h[k]
     for k in range(K):
-        h[k] *= rate if rate >= 0.0 else weight / max(counts[k], 1e-300)
+        if rate >= 0.0:
+            h[k] *= rate
+        else:
+            h[k] *= weight / (counts[k] if counts[k] > 1e-300 else 1e-300)
     if rate >= 0.0 and weight != 1.0:
         for k in range(K):
             h[k] = 1.0 - (1.0 - h[k]) ** weight
@@ -216,17 +222,18 @@ def _shares(plan: Any, d: Any, near: int, pace: Any, t: int, counts: Any, h: Any
 def _influence(grid: Any, near: int, radius: float, h: Any) -> None:
     """Write the influence of a unit on the units of the grid within its reach."""
     R, C, hexagonal, periodic, gaussian, reach = grid
-    far, steep = reach * radius * radius, -0.5 * gaussian / max(radius * radius, 1e-300)
+    square = radius * radius
+    far, steep = reach * square, -0.5 * gaussian / (square if square > 1e-300 else 1e-300)
     gaps, wide = np.empty((2, C)), np.empty((2, C))  # in rows of the unit's kind, and shifted ones
     for i in range(1 + hexagonal):
         for c in range(C):
             across = abs(c - near % C + i * (0.5 - (near // C & 1)))
-            across = min(across, C - across) if periodic else across
+            across = C - across if periodic and 2 * across > C else across
             gaps[i, c] = across * across
             wide[i, c] = exp(steep * gaps[i, c]) if gaps[i, c] <= far else 0.0
     for r in range(R):
         up = abs(r - near // C)
-        up = min(up, R - up) if periodic else up
+        up = R - up if periodic and 2 * up > R else up
         squared, i = (0.75 if hexagonal else 1.0) * up * up, (up & 1) * hexagonal
         if squared <= far:
             tall = exp(steep * squared)
