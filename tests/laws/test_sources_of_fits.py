@@ -13,6 +13,7 @@ from eigenstream import (
     StreamPCA,
     open_stream,
 )
+from eigenstream.streams import StreamError
 
 ROWS = np.random.default_rng(0).standard_normal((60, 3)).cumsum(axis=0)
 
@@ -87,13 +88,53 @@ class Cells:
         self.X, self.var_names = X, names
 
 
-def test_sparse_cells_with_names_of_genes():
+@pytest.mark.parametrize("kind", ["memory", "h5ad", "h5", "zarr"])
+def test_sparse_cells_with_names_of_genes(kind, tmp_path):
+    h5py, zarr = pytest.importorskip("h5py"), pytest.importorskip("zarr")
     counts = sparse_random(60, 4, 0.4, format="csr", random_state=0)
-    source = Cells(counts, list("abcd"))
+    source, path = Cells(counts, list("abcd")), f"{tmp_path}/cells.{kind}"
+    if kind != "memory":
+        root = zarr.open_group(path, mode="w") if kind == "zarr" else h5py.File(path, "w")
+        group = root.create_group("X")
+        for name in ("data", "indices", "indptr"):
+            values = getattr(counts, name)
+            group.create_array(name, data=values) if kind == "zarr" else group.create_dataset(
+                name, data=values
+            )
+        group.attrs["shape"] = [60, 4]
+        if kind == "h5ad":
+            root.create_dataset("var/_index", data=list("abcd"))
+        if kind != "zarr":
+            root.close()
+        source = open_stream(f"{path}::X" if kind == "h5" else path, chunk_rows=7)
     pca, plain = StreamPCA(2).fit(source), StreamPCA(2).fit(counts)
     np.testing.assert_allclose(pca.components_, plain.components_, atol=1e-9)
-    assert pca.feature_names_in_.tolist() == ["a", "b", "c", "d"]
-    np.testing.assert_allclose(pca.transform(source), plain.transform(counts), atol=1e-9)
+    if kind in ("memory", "h5ad"):
+        assert pca.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+    answers = pca.transform(source)
+    answers = answers if kind == "memory" else answers.column()
+    np.testing.assert_allclose(answers, plain.transform(counts), atol=1e-9)
+
+
+def test_damaged_cells_of_a_file_are_named(tmp_path):
+    h5py, counts = pytest.importorskip("h5py"), sparse_random(60, 4, 0.4, format="csr")
+    path = f"{tmp_path}/cells.h5ad"
+    with h5py.File(path, "w") as root:
+        for name in ("data", "indices", "indptr"):
+            root[f"X/{name}"] = getattr(counts, name)
+        root["X"].attrs["shape"] = [60, 4]
+    for name, at, value, words in (
+        ("indices", 5, 999, "cannot be read at rows 0"),
+        ("indptr", 5, 0, "indptr does not match"),
+    ):
+        with h5py.File(path, "a") as root:
+            root[f"X/{name}"][at] = value
+        with pytest.raises(StreamError, match=words):
+            StreamPCA(2).fit(open_stream(path))
+    with h5py.File(path, "a") as root:
+        root["X"].attrs["encoding-type"] = "csc_matrix"
+    with pytest.raises(StreamError, match=r"not stored by rows \(CSR\)"):
+        open_stream(path)
 
 
 @pytest.mark.parametrize("kind", ["eager", "lazy", "pandas"])

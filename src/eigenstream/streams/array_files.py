@@ -1,14 +1,19 @@
-"""Readers of the arrays in HDF5, NetCDF 4 and Zarr files, with their missing values."""
+"""Readers of HDF5, NetCDF 4 and Zarr files: arrays, their missing values, and AnnData.
+
+A sparse CSR matrix is a group of the arrays ``data``, ``indices`` and ``indptr``. Its shape is an
+attribute (https://anndata.readthedocs.io/en/latest/fileformat-prose.html).
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
-from eigenstream.core.types import Array, Facts, Handle
+from eigenstream.core.types import Array, Facts, Handle, Matrix
 from eigenstream.streams.base import SlicedTable, StreamError, flat, naming_errors, needed
 from eigenstream.streams.files import File, chosen
 
@@ -201,3 +206,98 @@ class Zarr(ArrayFile):
         if "pickle" in str(data.metadata.to_dict()):
             raise StreamError(f"{self.name} is encoded with pickle. Write it with another codec.")
         return data, dict(data.attrs)
+
+
+# ---- AnnData and sparse matrices ----
+
+#: The arrays of a sparse group.
+ARRAYS = ("data", "indices", "indptr")
+
+
+class SparseFile(SlicedTable):
+    """The rows of a CSR group. A slice reads only its part of the stored values."""
+
+    def __init__(self, file: File, reader: type[ArrayFile]) -> None:
+        self.file, self.files, self.name, self.reader = file, [file], file.name, reader
+        with reader.root(file) as root:
+            group = root[file.part]
+            about = dict(group.attrs)
+            if about.get("encoding-type", "csr_matrix") != "csr_matrix" or "shape" not in about:
+                advice = "Write adata.X = adata.X.tocsr() with AnnData."
+                raise StreamError(f"{self.name} is not stored by rows (CSR). {advice}")
+            self.describe(about["shape"], group["data"].dtype)
+            self.ends = np.asarray(group["indptr"][:], np.int64)
+        if len(self.ends) != self.n_rows + 1 or (np.diff(self.ends, prepend=0) < 0).any():
+            raise StreamError(f"{self.name} is damaged: its indptr does not match its shape.")
+
+    def opened(self) -> AbstractContextManager[Handle]:
+        """Open the file."""
+        return self.reader.root(self.file)
+
+    def rows_of(self, source: Handle, rows: slice) -> Matrix:
+        """Return some rows as a matrix."""
+        group, ends = source[self.file.part], self.ends[rows.start : rows.stop + 1]
+        inside = slice(int(ends[0]), int(ends[-1]))
+        values, places = (np.asarray(group[name][inside]) for name in ARRAYS[:2])
+        shape = len(ends) - 1, self.width
+        matrix = csr_array((values, places, ends - ends[0]), shape=shape)
+        matrix.check_format(full_check=True)
+        return matrix[:: rows.step]
+
+
+class AnnDataFile:
+    """The matrix ``X`` of an AnnData file, or ``file::layers/counts``, with names of genes."""
+
+    options: ClassVar[tuple[str, ...]] = ()
+    reader: ClassVar[type[ArrayFile]] = Hdf5
+
+    def __new__(cls, file: File) -> Any:
+        """Return the reader of a sparse or dense matrix."""
+        with cls.reader.root(file) as root:
+            names = () if file.part.split("/")[0] == "raw" else _gene_names(root)
+            sparse = _is_sparse(root[file.part])
+        table: Any = SparseFile(file, cls.reader) if sparse else cls.reader(file)
+        if len(names) == table.width == len(set(names)):
+            table.columns = names
+        return table
+
+    @classmethod
+    def parts(cls, file: File) -> list[str]:
+        """Return the requested matrix, by default X."""
+        part = file.part.strip("/") or "X"
+        with cls.reader.root(file) as root:
+            if part not in root or not (_is_sparse(root[part]) or is_array(root[part])):
+                layers = [f"layers/{name}" for name in root["layers"]] if "layers" in root else []
+                raise StreamError(
+                    f"{file.path} has no matrix {part!r}. Pass one of {['X', *layers]} after ::."
+                )
+        return [part]
+
+
+class ZarrAnnData(AnnDataFile):
+    """The same in a Zarr store."""
+
+    reader = Zarr
+
+
+def _is_sparse(node: Handle) -> bool:
+    return not is_array(node) and all(name in node for name in ARRAYS)
+
+
+def holds_sparse(file: File) -> bool:
+    """Return whether the part of an HDF5 file is a sparse group."""
+    with Hdf5.root(file) as root:
+        return file.part in root and _is_sparse(root[file.part])
+
+
+def _gene_names(root: Handle) -> tuple[str, ...]:
+    """Return the names of the columns, from the index of ``var``."""
+    if "var" not in root:
+        return ()
+    index = root["var"].attrs.get("_index", "_index")
+    if index not in root["var"]:
+        return ()
+    stored: Handle = root["var"][index]
+    stored = stored if is_array(stored) else stored["values"]  # with a mask
+    values = stored.asstr()[:] if hasattr(stored, "asstr") else np.asarray(stored[:])
+    return tuple(map(str, values))

@@ -23,6 +23,7 @@ READERS = {
     "numpy_files.Npz": ".npz",
     "text.Text": ".csv .tsv .txt .dat",
     "tables.Arrow": ".parquet .pq .arrow .arrows .feather .ipc",
+    "array_files.AnnDataFile": ".h5ad",
     "array_files.Hdf5": ".h5 .hdf5 .hdf .he5 .nc .nc4 .cdf",
     "array_files.Zarr": ".zarr",
     "media.Video": ".mp4 .avi .mov .mkv .webm .m4v .mpg .mpeg .gif",
@@ -296,7 +297,10 @@ def tables_of(files: Sequence[File], options: Facts) -> list[RowTable]:
 
 def _unfolded(folder: File) -> list[File]:
     """Return the files in a folder, or the folder if it is one Zarr or Parquet table."""
-    if not folder.is_folder or reader_of_file(folder) == "array_files.Zarr":
+    if not folder.is_folder or reader_of_file(folder) in (
+        "array_files.Zarr",
+        "array_files.ZarrAnnData",
+    ):
         return [folder]
     files = [file for file in folder.inside("*") if reader_of_file(file)]
     kinds = {str(reader_of_file(file)) for file in files}
@@ -315,6 +319,11 @@ def reader_of_file(file: File) -> str | None:
     kind = BY_ENDING.get(file.suffix)
     if kind == "tables.Arrow" and not file.is_folder and file.start(4) == b"\xff\xff\xff\xff":
         kind = "tables.ArrowStream"
+    if kind == "array_files.Zarr" and file.holds(f"{file.part.strip('/') or 'X'}/indptr"):
+        return "array_files.ZarrAnnData"
+    if kind == "array_files.Hdf5" and file.part:
+        holds = import_module("eigenstream.streams.array_files").holds_sparse
+        return "array_files.AnnDataFile" if holds(file) else kind
     if kind is None and file.is_folder:
         if any(map(file.holds, ZARR)):
             return "array_files.Zarr"
