@@ -1,6 +1,5 @@
 """Random views of a periodic image ([SLOW] section 6)."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, pi, sqrt
@@ -46,10 +45,33 @@ class ViewStates:
         return len(self.angles)
 
 
-class ViewProcess(Process):
-    """A stream of views of one periodic gray image; subclasses define the states."""
+class ImageViews(Process):
+    """Independent views of a periodic gray image: uniform positions, angles and scales.
 
-    def __init__(self, image: ArrayLike, size: int, random_state: RandomState) -> None:
+    This is the stationary law of :class:`ImageWalk`, except for scales. The walk clips its scale,
+    so its scale is at a bound with positive probability.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width)
+        Finite gray values; the image continues periodically beyond its borders.
+    size : int, default=28
+        A view has ``size`` x ``size`` pixels; the image must be at least as large.
+    random_state : int, generator or None, default=None
+        The seed. None draws one seed; every reading gives the same views.
+
+    Examples
+    --------
+    >>> from eigenstream.processes import page_image
+    >>> page = page_image(64, random_state=0)
+    >>> views = ImageViews(page, size=8, random_state=0)
+    >>> np.linalg.norm(views.take(5), axis=1)
+    array([1., 1., 1., 1., 1.])
+    """
+
+    def __init__(
+        self, image: ArrayLike, *, size: int = 28, random_state: RandomState = None
+    ) -> None:
         self.size = check_whole(size, "size")
         pixels = real_array(image, "image").astype(np.float64, copy=False)
         if pixels.ndim != 2 or min(pixels.shape) < self.size:
@@ -65,9 +87,13 @@ class ViewProcess(Process):
         self._padded = np.pad(pixels, self._margin, mode="wrap")
         self._seed = seed_sequence(random_state)
 
-    @abstractmethod
     def _state_blocks(self) -> Iterator[Float64s]:
         """Yield ``BLOCK`` rows (row, column, angle, scale) at a time, without end."""
+        where, turn, zoom = generators(self._seed, 3)
+        while True:
+            places = where.uniform(0.0, self.shape, (BLOCK, 2))
+            angles, scales = turn.uniform(-pi, pi, BLOCK), zoom.uniform(*SCALES, BLOCK)
+            yield np.column_stack([places, angles, scales])
 
     def _blocks(self, dtype: DType) -> Iterator[Floats]:
         for states in self._state_blocks():
@@ -123,44 +149,7 @@ class ViewProcess(Process):
         return out
 
 
-class ImageViews(ViewProcess):
-    """Independent views of a periodic gray image: uniform positions, angles and scales.
-
-    This is the stationary law of :class:`ImageWalk`, except for scales. The walk clips its scale,
-    so its scale is at a bound with positive probability.
-
-    Parameters
-    ----------
-    image : array-like of shape (height, width)
-        Finite gray values; the image continues periodically beyond its borders.
-    size : int, default=28
-        A view has ``size`` x ``size`` pixels; the image must be at least as large.
-    random_state : int, generator or None, default=None
-        The seed. None draws one seed; every reading gives the same views.
-
-    Examples
-    --------
-    >>> from eigenstream.processes import page_image
-    >>> page = page_image(64, random_state=0)
-    >>> views = ImageViews(page, size=8, random_state=0)
-    >>> np.linalg.norm(views.take(5), axis=1)
-    array([1., 1., 1., 1., 1.])
-    """
-
-    def __init__(
-        self, image: ArrayLike, *, size: int = 28, random_state: RandomState = None
-    ) -> None:
-        super().__init__(image, size, random_state)
-
-    def _state_blocks(self) -> Iterator[Float64s]:
-        where, turn, zoom = generators(self._seed, 3)
-        while True:
-            places = where.uniform(0.0, self.shape, (BLOCK, 2))
-            angles, scales = turn.uniform(-pi, pi, BLOCK), zoom.uniform(*SCALES, BLOCK)
-            yield np.column_stack([places, angles, scales])
-
-
-class ImageWalk(ViewProcess):
+class ImageWalk(ImageViews):
     """Views of a periodic gray image by random walks of position, rotation and scale.
 
     View t is ``image(x_t + s_t R(r_t) p)`` for p on a centred grid of ``size`` x ``size`` points
@@ -208,7 +197,7 @@ class ImageWalk(ViewProcess):
         translation: float | Law = 0.5,
         random_state: RandomState = None,
     ) -> None:
-        super().__init__(image, size, random_state)
+        super().__init__(image, size=size, random_state=random_state)
         self.rotation = check_number(rotation, "rotation", least=0)
         self.scale = check_number(scale, "scale", least=0)
         if not callable(translation):
