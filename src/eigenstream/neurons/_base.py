@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from eigenstream.core import checks
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.documented import COUNT, NOT_NEGATIVE
+from eigenstream.core.documented import COUNT, NOT_NEGATIVE, POSITIVE
 from eigenstream.core.history import History
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import FITTED, storable
@@ -35,10 +35,13 @@ from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reads
 from eigenstream.rows.prepared import fits_dask
-from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
+from eigenstream.schedules import LearningRate, Schedule, as_schedule
 
 #: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.
 PART = 2**23
+
+#: The constraints of a learning rate.
+RATE = [POSITIVE, Schedule, callable]
 
 #: Parameters that only ``fit`` reads. They may change between two chunks.
 OF_FIT = ("max_iter", "tol", "shuffle", "n_iter_no_change", "random_state", "early_stopping")
@@ -93,13 +96,9 @@ class Neurons(Guarded, ABC):
     #: The parameters at the first row; empty before.
     _begun: Mapping[str, Any] = MappingProxyType({})
 
-    def _check(self) -> None:
-        """Check the parameters."""
-        self._validate_params()
-
     def _start(self) -> None:
         """Check the parameters, and start again."""
-        self._check()
+        self._validate_params()
         self._begun = {k: v for k, v in self.get_params(deep=False).items() if k not in OF_FIT}
         self._steps, self.n_iter_, self.converged_ = 0, 0, False
         self._records: list[Any] = []
@@ -201,7 +200,7 @@ class SupervisedNeurons(Neurons):
 
     _parameter_constraints: ClassVar[Constraints] = {
         "shuffle": ["boolean"],
-        "learning_rate": "no_validation",
+        "learning_rate": RATE,
         "n_iter_no_change": [COUNT],
     }
 
@@ -373,14 +372,6 @@ class SupervisedNeurons(Neurons):
 
     # ---- checks ----------------------------------------------------------------------------
 
-    def _check(self) -> None:
-        super()._check()
-        if isinstance(self._schedule(), Auto):
-            raise ValueError(
-                f"learning_rate={self.learning_rate!r} is for Hebbian neurons only. Pass a number, "
-                "another schedule, or a function of the step number."
-            )
-
     def _labelled(self, chunk: Chunk, y: LabelsLike, *, first: bool) -> Chunk:
         """Return the rows of positive weight, with the targets of the units."""
         if y is None:
@@ -419,10 +410,6 @@ class SupervisedNeurons(Neurons):
         size = max(PART // rows.shape[1], 1)
         starts = range(0, rows.shape[0], size)
         return np.concatenate([self._respond(self._inputs(rows[s : s + size])) for s in starts])
-
-    def _loaded(self) -> None:
-        """Check values from a file."""
-        self._check()
 
     def __sklearn_tags__(self) -> Tags:
         """Describe the estimator to scikit-learn."""

@@ -261,7 +261,6 @@ class LinearUnits(SupervisedNeurons):
         return np.column_stack([super()._inputs(rows), last])
 
     def _loaded(self) -> None:
-        super()._loaded()
         if self._begun and len(self._weights()) != self._n_units:
             raise ValueError(f"{len(self._weights())} units do not match the targets.")
 

@@ -10,7 +10,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_numbers, warn_user
-from eigenstream.core.documented import COUNT, Transforming, documented, documented_by, words
+from eigenstream.core.documented import (
+    COUNT,
+    POSITIVE,
+    Transforming,
+    documented,
+    documented_by,
+    words,
+)
 from eigenstream.core.linalg import Float64s, orthonormalized
 from eigenstream.core.storable import storable
 from eigenstream.core.types import (
@@ -122,7 +129,7 @@ class OnlineNeurons(Transforming, Neurons):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        "learning_rate": "no_validation",
+        "learning_rate": [words("auto"), POSITIVE, Schedule, callable],
         "center": ["boolean"],
         "init": [words("random"), "array-like"],
     }
@@ -279,10 +286,6 @@ class OnlineNeurons(Transforming, Neurons):
 
     def _schedule(self) -> Schedule:
         return self.AUTO if str(self.learning_rate) == "auto" else super()._schedule()
-
-    def _check(self) -> None:
-        super()._check()
-        self._schedule(), self._factors()
 
     def _learn(self, rows: Matrix) -> None:
         """Take a step for each row."""

@@ -14,7 +14,7 @@ from eigenstream.core.documented import documented, words
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, LabelsLike, Matrix, RandomState, Values
-from eigenstream.neurons._base import Start, SupervisedRows, stalled
+from eigenstream.neurons._base import RATE, Start, SupervisedRows, stalled
 from eigenstream.neurons._steps import Units, adaline_steps, perceptron_steps
 from eigenstream.neurons._targets import LinearClassifying, LinearUnits, Regressing
 from eigenstream.rows.fit import Fit
@@ -250,7 +250,10 @@ class _WidrowHoff(LinearUnits):
         weights that fit its row.
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {"rule": [words("nlms", "lms")]}
+    _parameter_constraints: ClassVar[Constraints] = {
+        "learning_rate": [words("adaptive"), *RATE],
+        "rule": [words("nlms", "lms")],
+    }
 
     #: The present "adaptive" rate, and the number of passes before it.
     _rate, _first_pass = STREAM_RATE, 0

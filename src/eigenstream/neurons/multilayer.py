@@ -116,10 +116,6 @@ class _Backpropagating(SupervisedNeurons):
         """Return the answers of the last layer, one of ``OUTPUTS``."""
         raise NotImplementedError
 
-    def _check(self) -> None:
-        super()._check()
-        self._hidden()
-
     def _hidden(self) -> tuple[int, ...]:
         sizes: Any = self.hidden_layer_sizes
         if isinstance(sizes, str) or not np.iterable(sizes):
@@ -233,7 +229,6 @@ class _Backpropagating(SupervisedNeurons):
         return int(self._steps) + (self._waiting is not None)
 
     def _loaded(self) -> None:
-        super()._loaded()
         if not self._begun:
             return
         outputs = {int(self._units.sizes[-1])}
