@@ -20,8 +20,6 @@ from typer.core import TyperCommand, TyperGroup
 from eigenstream.cli._output import printable
 from eigenstream.core.types import Facts
 
-__all__ = ["Group", "command", "fail", "grouped"]
-
 #: The short names of options.
 SHORT = {"out": ["-o"], "n_components": ["-d"], "prototypes": ["-k"]}
 

@@ -16,8 +16,6 @@ from numpy.typing import DTypeLike
 
 from eigenstream.core.types import Array, DType, Values
 
-__all__ = ["DeviceArray", "is_dispatched", "needs_numpy", "on_host"]
-
 #: The float types that all namespaces share, and the shorter ones, which become float32.
 FLOATS, HALVES = ("float32", "float64"), ("float16", "bfloat16")
 

@@ -14,17 +14,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from eigenstream.core.types import Constraints
 
-__all__ = [
-    "COUNT",
-    "NOT_NEGATIVE",
-    "POSITIVE",
-    "Documented",
-    "Transforming",
-    "documented",
-    "documented_by",
-    "words",
-]
-
 C = TypeVar("C")
 
 #: The folder of the reference on the site.

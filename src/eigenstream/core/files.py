@@ -103,8 +103,5 @@ def check_writable(path: Path) -> None:
         ...
     OSError: cannot write ...folder.txt: No such file or directory
     """
-    try:
-        with replacing(path):
-            raise _Enough
-    except _Enough:
-        pass
+    with suppress(_Enough), replacing(path):
+        raise _Enough

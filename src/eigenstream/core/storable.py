@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CLASSES", "FITTED", "check_form", "layout_of", "storable"]
-
 #: The classes that can be saved, by name. Loading a file creates objects of these classes only.
 CLASSES: dict[str, type] = {}
 

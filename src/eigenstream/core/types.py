@@ -11,35 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Array",
-    "BlockCount",
-    "Checkpoint",
-    "Column",
-    "Columns",
-    "Constraints",
-    "Count",
-    "DType",
-    "Estimator",
-    "Facts",
-    "Handle",
-    "Labelled",
-    "LabelsLike",
-    "Matrix",
-    "PairsLike",
-    "Parameters",
-    "Piece",
-    "RandomState",
-    "RowStream",
-    "RowsLike",
-    "Setting",
-    "Source",
-    "StreamLike",
-    "Transformer",
-    "Values",
-    "WeightsLike",
-]
-
 #: Rows: an array, a sparse array, a data frame, a labelled array, a list of sequences or a stream.
 RowsLike: TypeAlias = Any
 #: Class labels, signs or groups: an array, a list or a column of a data frame.

@@ -5,8 +5,6 @@ import numpy as np
 from eigenstream.core.linalg import Float64s
 from eigenstream.kernels.base import njit
 
-__all__ = ["fill"]
-
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def fill(

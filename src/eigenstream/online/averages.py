@@ -7,8 +7,6 @@ import numpy as np
 from eigenstream.core.linalg import Float64s, Floats, newton_schulz
 from eigenstream.core.storable import storable
 
-__all__ = ["ProjectorAverage", "RunningAnswer"]
-
 #: Powers of the clock that weigh the terms in running estimates. RECENT is for V^T T V, whose early
 #: terms saw another V. PRESENT is for the comparison of the average with the last frame.
 RECENT, PRESENT = 3.0, 12.0

@@ -16,8 +16,6 @@ import numpy as np
 
 from eigenstream.kernels.base import njit, types
 
-__all__ = ["advance_loop", "automatic", "mean_shares", "next_rate"]
-
 #: The decorator of functions that only loops call: numba makes no entry from Python or C.
 _inner = njit(
     cache=True,

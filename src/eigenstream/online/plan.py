@@ -12,8 +12,6 @@ from eigenstream.core.linalg import brief
 from eigenstream.core.storable import storable
 from eigenstream.schedules import LearningRate, as_schedule
 
-__all__ = ["Plan", "Progress", "UnstableStepError", "check_start"]
-
 
 @dataclass(frozen=True)
 class Progress:

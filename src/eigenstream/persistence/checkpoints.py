@@ -16,8 +16,6 @@ from eigenstream.persistence.model_file import ModelError, read, read_header, wr
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.fit import Resumption
 
-__all__ = ["Checkpoint", "Interrupted", "learned_rows"]
-
 #: Without ``every``, the time between two checkpoints is SECONDS, or COSTS times the writing time
 #: if that is longer. Smaller values lose less work and write more often.
 SECONDS, COSTS = 30.0, 20.0

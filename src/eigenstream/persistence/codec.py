@@ -22,8 +22,6 @@ from eigenstream.core.storable import CLASSES, check_form, layout_of
 from eigenstream.core.types import Array, Facts
 from eigenstream.rows.guard import snapshot
 
-__all__ = ["Arrays", "can_be_saved", "decode", "encode"]
-
 CLASSES["FrozenEstimator"] = FrozenEstimator
 
 Arrays = dict[str, NDArray[Any]]

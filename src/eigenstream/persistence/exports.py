@@ -18,8 +18,6 @@ from eigenstream.subspace import (
     to_sklearn,
 )
 
-__all__ = ["ENDINGS", "export"]
-
 #: The supported file extensions.
 ENDINGS = (".npy", ".csv", ".onnx")
 

@@ -24,8 +24,6 @@ from eigenstream.core.types import Estimator, Facts, Handle
 from eigenstream.persistence.codec import Arrays, can_be_saved, decode, encode
 from eigenstream.rows.guard import snapshot
 
-__all__ = ["ModelError", "describe", "load", "read", "read_header", "save", "write"]
-
 #: The format of the files.
 VERSION = 5
 

@@ -17,19 +17,6 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 from eigenstream.core.documented import Documented
 
-__all__ = [
-    "BrokenModelError",
-    "Guard",
-    "Guarded",
-    "changing",
-    "publishes",
-    "reading",
-    "reads",
-    "refitting",
-    "snapshot",
-    "twin",
-]
-
 Estimator = TypeVar("Estimator")
 Model = TypeVar("Model", bound="Guarded")
 Method = TypeVar("Method", bound=Callable[..., Any])

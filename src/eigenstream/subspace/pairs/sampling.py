@@ -16,9 +16,6 @@ from eigenstream.core.linalg import check_fits
 from eigenstream.core.types import Array, RandomState
 from eigenstream.rows.door import as_floats
 
-__all__ = ["TemporalPairs", "sample_pairs"]
-
-
 #: Peak memory of a pair: several copies of two indices and a sign.
 PAIR_BYTES = 100
 

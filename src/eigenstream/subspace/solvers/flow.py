@@ -44,8 +44,6 @@ from eigenstream.subspace.sums.terms import (
     Weights,
 )
 
-__all__ = ["Flow", "FlowMonitor", "FlowOperator", "FlowSums", "Inputs"]
-
 #: Steps of a block, at least; a block has one step for each learned vector or more. Larger blocks
 #: take more work on tables, smaller ones more passes over the weights.
 LEAST_STEPS = 22
