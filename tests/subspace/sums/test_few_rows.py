@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, hstack, random_array
 from sklearn.base import clone
 
+import oracles
 from eigenstream import (
     ClassSubspace,
     ContrastSubspace,
@@ -20,8 +21,10 @@ from eigenstream import (
 )
 from eigenstream.core import linalg
 from eigenstream.core.linalg import OUTSIDE, principal_angles, span_of_rows
+from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace.pairs.terms import ClassTerms
 from eigenstream.subspace.solvers import dense
-from eigenstream.subspace.sums import accumulators
+from eigenstream.subspace.sums import accumulators, operators
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.watchers import peaks
@@ -201,3 +204,27 @@ def test_a_kernel_forms_no_matrix_of_its_terms(n_components, balanced, monkeypat
     np.testing.assert_allclose(model.eigenvalues_, dense_twin.eigenvalues_, rtol=1e-10)
     features = dense_twin.transform(rows)
     np.testing.assert_allclose(model.transform(rows), features, atol=1e-10 * features.max())
+
+
+def test_iterations_that_do_not_converge_are_not_repeated(monkeypatch):
+    tried = []
+    monkeypatch.setattr(operators, "by_lanczos", lambda *_: tried.append(1))
+    monkeypatch.setattr(accumulators, "LANCZOS_SIZE", 60)
+    rows = np.random.default_rng(5).standard_normal((25, 60))
+    learner = Learner(ClassTerms(60), Moments(60))
+    learner.add(Chunk(rows, labels=np.arange(25) % 4))
+    operator = learner.operator()
+    for weights in ((0.1, 0.5), (2.0, 0.5)):
+        values, vectors = oracles.top(operator.matrix(weights), 3)
+        pairs = operator.largest(weights, 3)
+        np.testing.assert_allclose(pairs.values, values, atol=1e-12)
+        np.testing.assert_allclose(
+            operator.product(pairs.vectors, weights),
+            vectors * values @ (vectors.T @ pairs.vectors),
+            atol=1e-10,
+        )
+        positive = int((np.linalg.eigvalsh(operator.matrix(weights)) > 1e-10).sum())
+        assert positive <= operator.most_positive(weights, 60) <= 60
+    assert operator.most_positive((0.1, 0.5), 2) == 2
+    assert operator.most_positive((0.1, 0.5), 5) == 3
+    assert len(tried) == 1

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular, svd
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import StrOptions
@@ -62,7 +62,7 @@ def median_square(rows: Matrix) -> float:
     4.0
     """
     distinct = rows[np.unique(row_hashes(rows), return_index=True)[1][:MEDIAN_ROWS]]
-    squares = cdist(distinct, distinct, "sqeuclidean")[np.tril_indices(len(distinct), -1)]
+    squares = pdist(distinct, "sqeuclidean")
     squares = squares[squares > 0]
     return float(np.median(squares)) if squares.size else 0.0
 

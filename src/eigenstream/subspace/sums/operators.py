@@ -242,11 +242,14 @@ class VectorOperator(MatrixOperator):
     ``sums`` holds the vectors of each part, and ``sides`` the shares of the parts in A and B.
     """
 
+    #: True if iterations did not converge. They are not tried again, at other weights either.
+    flat = False
+
     def __init__(
         self, sums: Any, sides: tuple[Shares, Shares], closing: Block | None, floor: float
     ) -> None:
         self.sums, self.sides, self.closing, self.floor = sums, sides, closing, floor
-        self.size = sums.n_features
+        self.size, self.norms = sums.n_features, dict[Weights, float]()
         self.rounding = (self.size + 100) * float(np.finfo(np.float64).eps)
         #: The vectors of each part.
         self.pieces = [(part, rows) for part, own in sums.sums.items() for rows in own.vectors]
@@ -274,13 +277,6 @@ class VectorOperator(MatrixOperator):
             for part, _ in self.pieces
         }
 
-    def matrix(self, weights: Weights | None = None) -> Float64s:
-        """Return T, by default at the weights in use."""
-        weights = self.weights if weights is None else weights
-        assert weights is not None
-        matrix: Float64s = self.sums.symmetric(self._shares(weights), self.closing)
-        return matrix
-
     def product(self, columns: Float64s, weights: Weights) -> Float64s:
         """Return T @ columns."""
         shares, total = self._shares(weights), np.zeros_like(columns)
@@ -307,8 +303,9 @@ class VectorOperator(MatrixOperator):
         if self.basis is not None or n_components > LANCZOS_SHARE * self.size:
             return super().largest(weights, n_components)
         product, unit = partial(self.product, weights=weights), power_of_two(self._norm(weights))
-        pairs = by_lanczos(product, self.size, n_components, unit)
-        if pairs is None:  # the iterations would not converge with the matrix either
+        pairs = None if self.flat else by_lanczos(product, self.size, n_components, unit)
+        if pairs is None:
+            self.flat = True
             return largest(self.matrix(weights), n_components, lanczos=False)
         return pairs
 
@@ -318,8 +315,11 @@ class VectorOperator(MatrixOperator):
 
     def _norm(self, weights: Weights) -> float:
         """Return an estimate of the Frobenius norm of T."""
-        columns = np.random.default_rng(0).standard_normal((self.size, PROBES))
-        return length(self.product(columns, weights).ravel()) / math.sqrt(PROBES)
+        if weights not in self.norms:
+            columns = np.random.default_rng(0).standard_normal((self.size, PROBES))
+            size = length(self.product(columns, weights).ravel())
+            self.norms[weights] = size / math.sqrt(PROBES)
+        return self.norms[weights]
 
 
 class Total(Sums):
