@@ -100,6 +100,14 @@ def test_parts_of_a_further_pass_add_up_to_the_frame():
         assert sum(part.traces[name] for part in parts) == pytest.approx(trace)
 
 
+@pytest.mark.filterwarnings("ignore:the sum of the ratios")
+def test_parts_of_a_further_pass_of_ratios_keep_the_shrinkage():
+    sketched = SlowSubspace(2, criterion="ratio", shrinkage=0.2, solver=Sketch(passes=2))
+    learner = sketched.fit(np.random.default_rng(1).standard_normal((400, 700)))._learner
+    part = learner.sums.again(learner.terms).split(2)
+    assert part.again(learner.terms).shrinkage == 0.2
+
+
 def test_class_means_add_a_bounded_number_of_directions():
     rng = np.random.default_rng(0)
     labels = np.arange(1000) % 200

@@ -32,16 +32,13 @@ from eigenstream.core.linalg import (
     newton_schulz,
     reciprocals,
     row_squares,
+    unit_rows,
 )
 from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
 from eigenstream.subspace.sums.block import Block, Part, Shares, as_rows, dense
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Sums, Terms, Weights
-
-#: Rows of a block: at least LEAST_BLOCK, BLOCK_PER_VECTOR for each vector, and BLOCK_VALUES values.
-#: Larger blocks cost memory; smaller ones find penalised directions less well.
-LEAST_BLOCK, BLOCK_PER_VECTOR, BLOCK_VALUES = 192, 2, 200_000
 
 #: The number of first blocks in which all rows are new directions. More blocks take more time;
 #: fewer blocks give less accurate early results.
@@ -81,16 +78,6 @@ BEFORE, START = (("an earlier pass", 1), ("an earlier pass", -1)), "starting val
 
 #: New directions ``T @ G``, as T and G.
 Factors = tuple[Float64s, Float64s]
-NO_DIRECTIONS: Factors = (np.zeros((0, 0)), np.zeros((0, 0)))
-
-
-def block_rows(n_features: int, n_vectors: int) -> int:
-    """Return the number of rows in a block.
-
-    >>> block_rows(784, 60), block_rows(100_000, 60)
-    (255, 192)
-    """
-    return max(LEAST_BLOCK, BLOCK_PER_VECTOR * n_vectors, BLOCK_VALUES // n_features)
 
 
 @storable(
@@ -147,7 +134,7 @@ class Frame(Sums):
         if not block.parts and not merged:
             return
         full = merged or self.n_blocks < FULL_BLOCKS
-        rows = self._rows(block, terms.closing(), double=full)
+        rows = TermRows(block, terms.closing(), double=full)
         self.probes.add(rows, [*block.parts])
         new, last = self._widen(rows, terms, full)
         self.cut(new, last, terms)
@@ -208,7 +195,8 @@ class Frame(Sums):
             fresh.sums[name], fresh.traces[name] = name, terms.n_rows * sum(traces)
             weights = {k: w for k, w in of_sums.items() if sign * (w if k != START else -1.0) > 0.0}
             fresh.forms[name] = self.combined(weights)
-        fresh.cut(NO_DIRECTIONS, np.zeros((0, len(self.basis))), terms)
+        none = np.zeros((0, 0)), np.zeros((0, self.n_features))
+        fresh.cut(none, np.zeros((0, len(self.basis))), terms)
         return fresh
 
     def split(self, n: int) -> "Frame":
@@ -217,7 +205,7 @@ class Frame(Sums):
         part.forms = {name: form / n for name, form in self.forms.items()}
         part.traces = {name: trace / n for name, trace in self.traces.items()}
         part.n_before = self.n_before // n
-        part.probes = self.probes.fresh()
+        part.probes = deepcopy(self.probes)
         return part
 
     # ---- the answer ------------------------------------------------------------------------
@@ -232,7 +220,7 @@ class Frame(Sums):
         self.sums, self.traces = dict(self.sums), dict(self.traces)
         self.forms = {k: form for k, form in self.forms.items() if k not in self.guides}
         if closing is not None:
-            rows = self._rows(Block(self.n_features), closing, double=True)
+            rows = TermRows(Block(self.n_features), closing, double=True)
             (T, G), _ = self._widen(rows, terms, full=True)
             self.basis = np.concatenate([self.basis, T @ G])
         self.basis = newton_schulz(self.basis)
@@ -265,8 +253,6 @@ class Frame(Sums):
         operator = self.operator(terms)
         assert operator.basis is not None
         weights = self._weights_of(operator)
-        image = self.probes.product(terms, weights)
-        assert image is not None
         matrix = operator.matrix(weights)
         values, turn = np.linalg.eigh(matrix)
         values, turn = values[::-1], turn[:, ::-1]
@@ -278,6 +264,7 @@ class Frame(Sums):
         discarded = max(float(values[d]) if len(values) > d else outside, outside)
         flatness = max(discarded, 0.0) / float(values[0]) if values[0] > 0.0 else 0.0
         share = max(DISCARDED, flatness**2)
+        image = self.probes.product(terms, weights)
         middle = share * discarded + (1.0 - share) * outside
         return share_of_probes(values[:d], operator.basis.T @ turn[:, :d], middle, image)
 
@@ -291,18 +278,13 @@ class Frame(Sums):
 
     # ---- one block -------------------------------------------------------------------------
 
-    def _rows(self, block: Block, closing: Block | None, *, double: bool) -> "TermRows":
-        """Return the terms of a block and the closing ones as rows."""
-        self.closing = [] if closing is None else [*closing.parts]
-        return TermRows(block if closing is None else block.with_terms(closing), double=double)
-
     def _widen(self, rows: "TermRows", terms: Terms, full: bool) -> tuple[Factors, Float64s]:
         """Add terms along the frame and along new directions.
 
         Return these directions, and the closing terms along the enlarged frame.
         """
         basis = np.zeros((0, self.n_features)) if self.basis is None else self.basis
-        self.basis, K = basis, rows.along(basis.T)
+        self.basis, self.closing, K = basis, rows.closing, rows.along(basis.T)
         if full or len(basis) < self.highest + self.lowest:
             G = rows.residual(None, basis)
             Y = rows.along(G.T)
@@ -338,19 +320,19 @@ class Frame(Sums):
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self.outside(name) for name in self.forms}
         shares = self._scaled(terms)
-        if sum(shares.get(name, 0.0) * value for name, value in outer.items()) >= 0.0:
+        sigma = sum(shares.get(name, 0.0) * value for name, value in outer.items())
+        if sigma >= 0.0:
             return outer
-        learns = self._learns(rows)
         if not terms.in_time:
-            if learns:
+            if rows.learns:
                 open_shares = {**terms.shares(self.weights), **dict.fromkeys(self.closing, 0.0)}
                 values, n = rows.concentration(open_shares, K, self.basis)
                 share = n / max(terms.n_rows, n, 1) if self.n_blocks else 1.0
                 self.concentration += share * (values - self.concentration)
+            sigma *= self.concentration
             outer = {name: self.concentration * value for name, value in outer.items()}
-        if len(self.basis) <= self.n_components or self.forgets or not learns:
+        if len(self.basis) <= self.n_components or self.forgets or not rows.learns:
             return outer
-        sigma = sum(shares.get(name, 0.0) * value for name, value in outer.items())
         total, of_parts = self.combined(shares), self._of_parts(terms)
         for part, places in rows.terms:
             if part in self.closing:
@@ -361,10 +343,6 @@ class Frame(Sums):
         name = BEFORE[1] if BEFORE[1] in outer else START
         return outer | {name: outer.get(name, 0.0) + start}
 
-    def _learns(self, rows: "TermRows") -> bool:
-        """Return whether there are other terms than closing ones."""
-        return any(part not in self.closing for part, _ in rows.terms)
-
     def cut(self, new: Factors, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the ends of the spectrum of T and the closing terms."""
         total = self.combined(self._scaled(terms))
@@ -373,7 +351,7 @@ class Frame(Sums):
         if size > self.highest + self.lowest:
             Z = Z[:, np.r_[: self.lowest, size - self.highest : size]]
             if len(last):
-                Q = independent([Z, span_of_closing(last)])
+                Q = independent([Z], last)
                 Z = Q @ np.linalg.eigh(Q.T @ total @ Q)[1]
         self._turn(Z, new)
 
@@ -381,9 +359,7 @@ class Frame(Sums):
         """Replace the frame and new directions by orthonormal columns Z along them."""
         (T, G), size = new, len(self.basis)
         self.forms = {name: Z.T @ form @ Z for name, form in self.forms.items()}
-        self.basis = Z[:size].T @ self.basis
-        if len(T):
-            self.basis += (Z[size:].T @ T) @ G
+        self.basis = Z[:size].T @ self.basis + (Z[size:].T @ T) @ G
 
     # ---- the sums --------------------------------------------------------------------------
 
@@ -462,29 +438,30 @@ class TermRows:
     rows are float32, unless ``double``. If there are fewer terms than rows, the terms are the rows.
     """
 
-    def __init__(self, block: Block, *, double: bool) -> None:
+    def __init__(self, block: Block, closing: Block | None = None, *, double: bool) -> None:
+        #: True if there are terms beside the closing ones.
+        self.learns = bool(block.parts)
+        self.closing = [] if closing is None else [*closing.parts]
+        block = block if closing is None else block.with_terms(closing)
         self.terms, first = [], 0
         for part, groups in block.parts.items():
             last = first + sum(map(attrgetter("n"), groups))
             self.terms.append((part, slice(first, last)))
             first = last
         self.shares, links = block.of_terms, block.links()
-        used, n_terms = np.unique(links.indices[links.data != 0.0]), links.shape[0]
-        pieces = [np.empty((0, block.n_features)), *map(as_rows, block.pieces)]
+        used, pieces = np.unique(links.indices[links.data != 0.0]), [*map(as_rows, block.pieces)]
         rows: Any
         if any(map(is_sparse, pieces)):
             rows = sp.vstack(pieces, format="csr")
-            self.squares = row_squares(links @ rows)
-        elif n_terms <= len(used):
+        elif first <= len(used):
             rows = block.stacked([*chain.from_iterable(block.parts.values())])
-            links = sp.eye_array(n_terms, format="csr")
-            self.squares = row_squares(rows)
+            links = sp.eye_array(first, format="csr")
         else:
             rows = np.concatenate(pieces, dtype=np.float64)
             if len(used) < len(rows):
                 rows, links = rows[used], links[:, used]
             rows -= rows.mean(axis=0)  # differences of small products lose fewer digits
-            self.squares = row_squares(links @ rows)
+        self.squares = row_squares(links @ rows)
         single = not double and block.chunk is not None and block.chunk.rows.dtype == np.float32
         self.links, self.rows = links, rows.astype(np.float32 if single else np.float64, copy=False)
 
@@ -503,9 +480,9 @@ class TermRows:
 
         If H is None, the rows of the terms are returned, which span the terms.
         """
+        G: Float64s
         if H is None:
-            G = dense(self.rows)
-            G = G * reciprocals(np.sqrt(row_squares(G)))[:, None]
+            G = unit_rows(dense(self.rows))
         else:
             H = H / np.maximum(np.abs(H).max(axis=0, initial=0.0), 1e-290)
             G = self.combined(H * reciprocals(np.sqrt(self.squares @ H**2)))
@@ -533,16 +510,11 @@ class TermRows:
         return float(max((basis.shape[1] - len(basis)) * along / size.sum(), 1.0)), n
 
 
-def span_of_closing(last: Float64s) -> Float64s:
-    """Return orthonormal columns along the rows of closing terms, at most MOST_CLOSING."""
+def independent(kinds: list[Float64s], last: Float64s) -> Float64s:
+    """Return orthonormal columns that span columns of several kinds and some closing terms."""
     _, sizes, means = np.linalg.svd(last, full_matrices=False)
-    n = min(int((sizes > INSIDE * sizes.max(initial=0.0)).sum()), MOST_CLOSING)
-    return np.asarray(means[:n].T)
-
-
-def independent(kinds: list[Float64s]) -> Float64s:
-    """Return orthonormal columns that span columns of several kinds."""
-    Q, triangle, _ = qr(np.concatenate(kinds, axis=1), mode="economic", pivoting=True)
+    means = means[:MOST_CLOSING][sizes[:MOST_CLOSING] > INSIDE * sizes.max(initial=0.0)]
+    Q, triangle, _ = qr(np.concatenate([*kinds, means.T], 1), mode="economic", pivoting=True)
     return np.asarray(Q[:, np.abs(triangle.diagonal()) > INSIDE])
 
 

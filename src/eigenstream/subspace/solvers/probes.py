@@ -57,10 +57,6 @@ class Probes:
         self.n_probes = min(max(N_PROBES, separated), n_features)
         self.images: dict[Part, Float64s] = {}
 
-    def fresh(self) -> "Probes":
-        """Return probes for another pass."""
-        return Probes(self.n_features, self.n_probes - MORE_PROBES)
-
     def add(self, rows: "TermRows", parts: list[Part]) -> None:
         """Add the terms of some parts of a block."""
         if len(self.images.keys() | parts) > MOST_PARTS:
@@ -87,10 +83,8 @@ class Probes:
         """Multiply the products by a share."""
         self.images = {part: share * image for part, image in self.images.items()}
 
-    def product(self, terms: Terms, weights: Weights) -> Float64s | None:
-        """Return T times the probes, or None if there is no estimate."""
-        if not self.n_probes or not self.images:
-            return None
+    def product(self, terms: Terms, weights: Weights) -> Float64s:
+        """Return T times the probes."""
         shares, closing = terms.shares(weights), terms.closing()
         columns = probe_columns(self.n_features, self.n_probes)
         total = np.zeros((self.n_features, self.n_probes))

@@ -231,7 +231,7 @@ class RatioFrame(Frame):
     ) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self.outside(name) for name in self.forms}
-        if len(self.basis) <= self.n_components or not self.n_blocks or not self._learns(rows):
+        if len(self.basis) <= self.n_components or not self.n_blocks or not rows.learns:
             return outer
         guide, a, b, n = self._guide(terms)
         mu = _last(guide.ratios(self.n_components).values, self.n_components)
@@ -252,7 +252,7 @@ class RatioFrame(Frame):
         ends = self._ends(guide, _last(pairs.values, self.n_components))
         lengths = np.linalg.norm(pairs.vectors, axis=0)
         kinds = [pairs.vectors / lengths, ends[:, -self.lowest :], ends[:, : self.lowest]]
-        self._turn(frame.independent([*kinds, frame.span_of_closing(last)]), new)
+        self._turn(frame.independent(kinds, last), new)
         if len(last):  # means near the frame lose digits
             self.basis = newton_schulz(self.basis)
 

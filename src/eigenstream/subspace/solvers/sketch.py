@@ -21,11 +21,19 @@ from eigenstream.subspace.solvers.base import (
     Problem,
     Solver,
 )
-from eigenstream.subspace.solvers.frame import BLOCK_VALUES, MOST_CLOSING, Frame, block_rows
+from eigenstream.subspace.solvers.frame import MOST_CLOSING, Frame
 from eigenstream.subspace.solvers.ratio_frame import RatioFrame
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
 from eigenstream.subspace.sums.terms import Sums
+
+#: Rows of a block: at least LEAST_BLOCK, BLOCK_PER_VECTOR for each vector, and BLOCK_VALUES values.
+#: Larger blocks cost memory; smaller ones find penalised directions less well.
+LEAST_BLOCK, BLOCK_PER_VECTOR, BLOCK_VALUES = 192, 2, 200_000
+
+#: Exact sums are stored if their matrices have at most this number of values. Larger matrices take
+#: more memory than a frame and its block.
+MATRIX_VALUES = 200_000
 
 #: A sketch warns of a smaller estimated share of the optimum. With ``tol``, it makes at most this
 #: number of passes.
@@ -129,7 +137,8 @@ class Sketch(Solver):
         """Return a learner that has seen nothing."""
         learner = super().begin(problem)
         if not self._stores_matrices(problem):
-            learner.block_rows = block_rows(learner.n_features, sum(self._vectors(problem)))
+            n_vectors, values = sum(self._vectors(problem)), BLOCK_VALUES // learner.n_features
+            learner.block_rows = max(LEAST_BLOCK, BLOCK_PER_VECTOR * n_vectors, values)
         return learner
 
     def _sums(self, problem: Problem) -> Sums:
@@ -159,5 +168,5 @@ class Sketch(Solver):
         """Return whether full matrices are no larger than a frame and its block."""
         n, closes = problem.terms.n_features, problem.terms.closes
         n_matrices = 1 if problem.weights and not problem.weights[1] else 2
-        small = n_matrices * n**2 <= BLOCK_VALUES and not closes
+        small = n_matrices * n**2 <= MATRIX_VALUES and not closes
         return small or n <= sum(self._vectors(problem)) + MOST_CLOSING * closes
