@@ -22,7 +22,8 @@ from eigenstream.core.linalg import principal_angles
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace import matrices
 from eigenstream.subspace.solvers import frame
-from eigenstream.subspace.sums.block import Block
+from eigenstream.subspace.sums.block import Block, index
+from eigenstream.subspace.sums.terms import as_runs
 
 #: Wider than what is held whole with small blocks.
 WIDTH = 150
@@ -221,9 +222,19 @@ def block_of_terms(kind, rng):
         )
         block.add("b", (0, np.array([3])), (1, np.array([8])))
         return block
-    block.add("a", (0, slice(2, 9)), (0, slice(0, 7)), np.r_[0.0, rng.uniform(0.5, 2.0, 6)])
-    block.add("a", (0, slice(0, 4)), (1, slice(0, 4)))
-    block.add("b", (0, slice(0, 9)), block.row(rng.standard_normal(7)), rng.uniform(0.5, 2.0, 9))
+    block.add(
+        "a",
+        (0, as_runs(np.arange(2, 9))),
+        (0, as_runs(np.arange(0, 7))),
+        np.r_[0.0, rng.uniform(0.5, 2.0, 6)],
+    )
+    block.add("a", (0, as_runs(np.arange(0, 4))), (1, as_runs(np.arange(0, 4))))
+    block.add(
+        "b",
+        (0, as_runs(np.arange(0, 9))),
+        block.row(rng.standard_normal(7)),
+        rng.uniform(0.5, 2.0, 9),
+    )
     block.add("c", (0, np.array([1, 5, 5])), (0, np.array([2, 1, 0])), np.array([1.0, 2.0, 3.0]))
     return block
 
@@ -234,7 +245,7 @@ def plain_terms(block):
     def row(end, k):
         piece, places = block.pieces[end[0]], end[1]
         piece = piece.toarray() if sp.issparse(piece) else piece
-        return piece if places is None else piece[places][k]
+        return piece if places is None else piece[index(places)][k]
 
     return np.array(
         [

@@ -18,8 +18,8 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
 from eigenstream.evaluation.base import BLOCK_VALUES
 from eigenstream.rows.chunk import Chunk, Places, joined
-from eigenstream.subspace.sums.block import Block, Center, Part, Shares, mean_of
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Sides, Terms, Weights
+from eigenstream.subspace.sums.block import Block, Center, Part, Runs, Shares, mean_of
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Sides, Terms, Weights, as_runs
 
 #: The task and the label of a class.
 ClassKey = tuple[Hashable, Hashable]
@@ -145,9 +145,10 @@ class ClassTerms(Terms):
         block = Block(self.n_features, chunk.rows if len(keys) == 1 else chunk.rows[order])
         weights = None if chunk.weights is None else chunk.weights[order]
         for k, (key, center) in enumerate(zip(keys, self._centers_of(keys), strict=True)):
-            chosen = slice(int(edges[k]), int(edges[k + 1]))
-            w = None if weights is None else weights[chosen]
-            center.add(block, key, (0, chosen), w, chosen.stop - chosen.start)
+            first, last = int(edges[k]), int(edges[k + 1])
+            places = Runs(np.arange(first, last), [slice(first, last)])
+            w = None if weights is None else weights[first:last]
+            center.add(block, key, (0, places), w, last - first)
         return block
 
     def _join(self, later: "ClassTerms", new_sequence: bool) -> Block:
@@ -263,7 +264,7 @@ class ClassTerms(Terms):
             means = np.array([self.centers[key].mean for key in sizes])
             weights = np.array([*sizes.values()])
             block.pieces.append(means)
-            now = len(block.pieces) - 1, slice(0, len(means))
+            now = len(block.pieces) - 1, as_runs(np.arange(len(means)))
             middle = block.row(weights @ means / weights.sum())
             block.add((BETWEEN, task), now, middle, weights)
         return block

@@ -128,13 +128,13 @@ class Inputs:
         first, n = len(tail), len(tail) + len(rows)
         weights, lighter, past = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         for edges in chain.from_iterable(block.parts.values()):
-            now = indices(edges.now[1], len(rows)) + first
+            now = indices(edges.now[1]) + first
             w = 1.0 if edges.weights is None else edges.weights
             if edges.part == VARIANCE:
                 weights[now] = w
             else:
                 piece, places = edges.past
-                past[now] = indices(places, (len(rows), len(tail))[piece])
+                past[now] = indices(places)
                 past[now] += first if piece == 0 else 0
                 lighter[now] = w
         now = np.flatnonzero(weights > 0.0)

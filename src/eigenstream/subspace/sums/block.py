@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -27,15 +27,19 @@ CANCELS = 16.0
 #: Index pairs are summed by a graph Laplacian if there are more than this number per point.
 PAIRS_PER_POINT = 2
 
-#: Rows are copied by slices if the runs of consecutive rows have this mean length. Slices of
-#: shorter runs take longer than a copy by indices.
-LONG_RUN = 16
-
 #: The number of values of a sparse matrix that are made dense at a time.
 DENSE_VALUES = 1 << 20
 
 #: One end of some terms: the index of a piece, and its rows (None for a single row).
 End = tuple[int, Any]
+
+
+@dataclass(slots=True)
+class Runs:
+    """Ascending places, which are long runs of consecutive ones."""
+
+    places: Places
+    slices: list[slice]
 
 
 def negative(part: Part) -> Part:
@@ -92,18 +96,14 @@ class Block:
         if weights is not None and weights.min(initial=0.0) < 0.0:
             for place, here in ((part, weights >= 0.0), (negative(part), weights < 0.0)):
                 ends = [
-                    (k, where if where is None else indices(where, self.pieces[k].shape[0])[here])
+                    (k, where if where is None else indices(where)[here])
                     for k, where in (now, past)
                 ]
                 self.add(place, ends[0], ends[1], np.abs(weights[here]))
             return
         sparse = bool(is_sparse(self.pieces[now[0]]) or is_sparse(self.pieces[past[0]]))
-        k, where = past if now[1] is None else now
-        n = 1
-        if isinstance(where, slice):
-            n = len(range(*where.indices(self.pieces[k].shape[0])))
-        elif where is not None:
-            n = len(where)
+        where = past[1] if now[1] is None else now[1]
+        n = 1 if where is None else len(where.places if isinstance(where, Runs) else where)
         edges = Edges(part, now, past, weights, n, sparse, self.half)
         self.parts.setdefault(part, []).append(edges)
 
@@ -152,15 +152,18 @@ class Block:
             first += group.n
             (k, places), (j, places_before) = group.now, group.past
             piece, before = self.pieces[k], self.pieces[j]
-            runs = None
-            if isinstance(places, np.ndarray) and isinstance(piece, np.ndarray):
-                runs = _runs(places, places_before)
-            if runs is not None and isinstance(before, np.ndarray):  # slices need no copies
-                for part, of_now, of_past in runs:
-                    np.subtract(piece[of_now], before[of_past], out=here[part], dtype=np.float64)
+            dense_rows = isinstance(piece, np.ndarray) and isinstance(before, np.ndarray)
+            if isinstance(places, Runs) and dense_rows:  # slices need no copies
+                done, past = 0, before
+                for i, run in enumerate(places.slices):
+                    now, at = piece[run], done
+                    done += len(now)
+                    if places_before is not None:
+                        past = before[places_before.slices[i]]
+                    np.subtract(now, past, out=here[at:done], dtype=np.float64)
             else:
-                now = piece if places is None else piece[places]
-                past = before if places_before is None else before[places_before]
+                now = piece if places is None else piece[index(places)]
+                past = before if places_before is None else before[index(places_before)]
                 if is_sparse(now) and is_sparse(past):  # the difference is often sparser
                     here[:] = (now - past).toarray()
                 else:
@@ -216,7 +219,7 @@ class Block:
             here = slice(first, first + group.n)
             first += group.n
             for side, (k, where) in enumerate((group.now, group.past)):
-                ends[here, side] = firsts[k] + (0 if where is None else indices(where, sizes[k]))
+                ends[here, side] = firsts[k] + (0 if where is None else indices(where))
             if group.weights is not None:
                 roots[here, 0] = np.sqrt(group.weights)
         values, bounds = (roots * [1.0, -1.0]).ravel(), np.arange(0, 2 * n_terms + 1, 2)
@@ -236,18 +239,17 @@ class Block:
     def rows(self, end: End) -> Matrix:
         """Return the rows at one end of some terms."""
         piece, where = self.pieces[end[0]], end[1]
-        return piece if where is None else piece[where]
+        return piece if where is None else piece[index(where)]
 
     def mean(self, end: End, weights: Float64s | None) -> Float64s:
         """Return the weighted mean of the rows at one end of some terms, in float64."""
         piece, where = self.pieces[end[0]], end[1]
-        in_place = isinstance(piece, np.ndarray) and isinstance(where, np.ndarray)
-        if weights is None and in_place and (runs := _runs(where, None)) is not None:
+        if weights is None and isinstance(where, Runs) and isinstance(piece, np.ndarray):
             total = np.zeros(self.n_features)
-            for _, here, _ in runs:
-                total += np.add.reduce(piece[here], axis=0, dtype=np.float64)
-            return total / len(where)
-        return mean_of(piece if where is None else piece[where], weights)
+            for run in where.slices:
+                total += np.add.reduce(piece[run], axis=0, dtype=np.float64)
+            return total / len(where.places)
+        return mean_of(self.rows(end), weights)
 
     def _in_steps(self, edges: Edges) -> Iterator[Edges]:
         """Yield parts of the terms of sparse rows, whose differences are small enough to stack."""
@@ -255,7 +257,7 @@ class Block:
         for first in range(0, edges.n, step):
             part = slice(first, first + step)
             ends = [
-                (k, where if where is None else indices(where, self.pieces[k].shape[0])[part])
+                (k, where if where is None else indices(where)[part])
                 for k, where in (edges.now, edges.past)
             ]
             weights = None if edges.weights is None else edges.weights[part]
@@ -290,7 +292,7 @@ class Block:
         """Return ``X^T L X``, where L is the Laplacian of the graph with the terms as edges."""
         piece = self.pieces[edges.now[0]]
         n, w = piece.shape[0], edges.weights
-        now, past = (indices(end[1], n) for end in (edges.now, edges.past))
+        now, past = indices(edges.now[1]), indices(edges.past[1])
         w = np.ones(len(now)) if w is None else w
         links = sp.csr_array((w, (now, past)), shape=(n, n))
         degree = np.bincount(now, w, n) + np.bincount(past, w, n)
@@ -419,28 +421,6 @@ class SequenceMeans:
         self.n_sequences += n
 
 
-def _runs(now: Places, past: Places | slice | None) -> list[tuple[slice, slice, slice]] | None:
-    """Return the runs of consecutive places as slices: of the terms, of both ends of the terms.
-
-    None if the runs are short.
-    """
-    if isinstance(past, slice):
-        return None
-    breaks = np.diff(now) != 1
-    if past is not None:
-        breaks |= np.diff(past) != 1
-    edges = [0, *(np.flatnonzero(breaks) + 1).tolist(), len(now)]
-    if LONG_RUN * len(edges) > len(now):
-        return None
-    runs = []
-    for first, last in pairwise(edges):
-        here, there = slice(now[first], now[last - 1] + 1), slice(None)
-        if past is not None:
-            there = slice(past[first], past[last - 1] + 1)
-        runs.append((slice(first, last), here, there))
-    return runs
-
-
 def dense(rows: Matrix) -> Float64s:
     """Return rows as a dense float64 array on the host."""
     return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
@@ -451,9 +431,16 @@ def as_rows(piece: Matrix) -> Matrix:
     return piece if piece.ndim > 1 else piece[None]
 
 
-def indices(where: Places | slice, n: int) -> Places:
-    """Return the numbers of the rows that a slice or an array chooses of ``n`` rows."""
-    return np.arange(n)[where] if isinstance(where, slice) else where
+def indices(where: Places | Runs) -> Places:
+    """Return places as an array."""
+    return where.places if isinstance(where, Runs) else where
+
+
+def index(where: Places | Runs) -> Places | slice:
+    """Return places as an index of NumPy: a slice if they are one run."""
+    if isinstance(where, Runs) and len(where.slices) == 1:
+        return where.slices[0]
+    return indices(where)
 
 
 def mean_of(rows: Matrix, weights: Float64s | None) -> Float64s:

@@ -8,6 +8,7 @@ share in T. Other weights, held-out classes and held-out pairs are other shares 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy, deepcopy
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from eigenstream.core.linalg import Float64s, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, Places, joined
-from eigenstream.subspace.sums.block import Block, Center, End, Part, Shares, negative
+from eigenstream.subspace.sums.block import Block, Center, End, Part, Runs, Shares, negative
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -254,13 +255,13 @@ class TimeTerms(Terms):
             pieces = (0, now[first:], chunk, 0), (1, now[:first], tail, tail.n)
             for k, here, earlier, shift in pieces:
                 if len(here):
-                    weights, past = None, here - (self.lag - shift)
+                    weights, past = None, here + (shift - self.lag)
                     if chunk.weights is not None or earlier.weights is not None:
                         weights = _pair_weights(chunk, here, earlier, past)
-                    ends = (0, as_slice(here)), (k, as_slice(past))
+                    ends = (0, as_runs(here)), (k, as_runs(past))
                     velocities.append((*ends, weights, len(here)))
         weights = None if chunk.weights is None else chunk.weights[now]
-        block.own += self.add_terms(block, (0, as_slice(now)), weights, len(now), velocities)
+        block.own += self.add_terms(block, (0, as_runs(now)), weights, len(now), velocities)
 
     def add_terms(
         self,
@@ -484,7 +485,7 @@ class ContrastTerms(Terms):
             chosen = np.flatnonzero(chunk.labels == code)
             if len(chosen):
                 w = None if chunk.weights is None else chunk.weights[chosen]
-                self.centers[part].add(block, part, (0, as_slice(chosen)), w, len(chosen))
+                self.centers[part].add(block, part, (0, as_runs(chosen)), w, len(chosen))
         return block
 
     def _join(self, later: "ContrastTerms", new_sequence: bool) -> Block:
@@ -538,8 +539,18 @@ def _pair_weights(later: Chunk, now: Places, earlier: Chunk, past: Places) -> Fl
     return np.where(later.each_weight()[now] == 0.0, 0.0, weights)
 
 
-def as_slice(places: Places) -> Places | slice:
-    """Return ascending indices, as a slice if they are consecutive."""
-    if len(places) and int(places[-1]) - int(places[0]) + 1 == len(places):
-        return slice(int(places[0]), int(places[-1]) + 1)
-    return places
+#: Rows are copied by slices if the runs of consecutive rows have this mean length. Slices of
+#: shorter runs take longer than a copy by indices.
+LONG_RUN = 16
+
+
+def as_runs(places: Places) -> Places | Runs:
+    """Return ascending places as runs of consecutive ones, unless these are short."""
+    n = len(places)
+    if n and int(places[-1]) - int(places[0]) + 1 == n:
+        return Runs(places, [slice(int(places[0]), int(places[0]) + n)])
+    edges = [0, *(np.flatnonzero(np.diff(places) != 1) + 1).tolist(), n]
+    if LONG_RUN * len(edges) > n:
+        return places
+    slices = [slice(int(places[i]), int(places[j - 1]) + 1) for i, j in pairwise(edges)]
+    return Runs(places, slices)

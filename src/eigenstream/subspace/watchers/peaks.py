@@ -303,4 +303,4 @@ def _row_numbers(block: Block, end: End, n_rows: int) -> Places:
     """Return the numbers of the rows at one end of some terms; an earlier piece ends before."""
     k, where = end
     size = int(block.pieces[k].shape[0])
-    return indices(where, size) + n_rows - k * size
+    return indices(where) + n_rows - k * size
