@@ -194,6 +194,8 @@ class Block:
 
     def apply(self, columns: Float64s, shares: Shares) -> Float64s:
         """Return T @ columns for the given shares of the parts in T."""
+        if not self.pieces:  # no term joins the classes or pairs of two workers
+            return np.zeros((self.n_features, columns.shape[1]))
         links, pieces = self.links(), [*map(as_rows, self.pieces)]
         along = links @ np.concatenate([np.asarray(piece @ columns) for piece in pieces])
         taken = links.T @ (self.of_terms(shares) * along)
