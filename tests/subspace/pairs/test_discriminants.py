@@ -182,17 +182,18 @@ def test_like_pairs_alone_suffice():
     assert area(both, new, names) > pair_roc(new, names).area + 0.1
 
 
-def test_sampled_pairs_follow_weights_and_tasks():
+@pytest.mark.parametrize("weight", [1.0, 3.0])
+def test_sampled_pairs_follow_weights_and_tasks(weight):
     rng = np.random.default_rng(0)
     codes, tasks = np.repeat([0, 1, 2, 3], 50), np.repeat([0, 1], 100)
-    weights = np.where(np.arange(200) % 2, 3.0, 1.0)
+    weights = np.where(np.arange(200) % 2, weight, 1.0)
     pairs, signs, counts = sampled_pairs(codes, tasks, weights, 4000, rng)
     (first, second), same = np.repeat(pairs, counts, axis=0).T, np.repeat(signs, counts)
     assert (tasks[first] == tasks[second]).all()
     assert ((codes[first] == codes[second]) == same).all()
     assert same.sum() == 4000
     assert (first != second).all()
-    assert (first % 2).mean() == pytest.approx(0.75, abs=0.02)
+    assert (first % 2).mean() == pytest.approx(weight / (weight + 1.0), abs=0.02)
     assert (tasks[first] == 0).mean() == pytest.approx(0.5, abs=0.02)
 
 

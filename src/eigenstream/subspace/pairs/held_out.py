@@ -393,11 +393,38 @@ class SignedPairs(ExamplesBase):
         return Scatters(within, operator.reward / 2.0 - within, n_features, operator.floor)
 
     def folds(self) -> Folds:
-        """Return folds of regions."""
-        graph, basis = self.graph, self.basis
+        """Return folds of held-out regions of the rows, with every pair that touches them.
+
+        With 5 to 9 identities there is no fold, since regions share identities, and discriminants
+        of so few identities suit no others.
+        """
+        graph, basis, rng = self.graph, self.basis, np.random.default_rng(0)
         if basis is not None:
             graph = replace(graph, chunk=replace(graph.chunk, rows=graph.chunk.rows @ basis))
-        return folds_of_pairs(graph, self.scatters(self.inside))
+        if graph.few:
+            part = rng.permutation(len(graph.component)) % BUCKETS
+            couples: Any = [(k, k + BUCKETS // 2) for k in range(BUCKETS // 2)]
+        elif graph.below_ten:
+            return Folds([], NEAR, RAW)
+        else:
+            part = graph.regions(self.scatters(self.inside))
+            sizes = np.bincount(part[graph.pairs[graph.alike, 0]], minlength=BUCKETS)
+            order = np.argsort(-sizes, kind="stable")
+            couples = [order[[k, BUCKETS - 1 - k]] for k in range(BUCKETS // 2)]
+        folds = []
+        for couple in couples:
+            tested = np.isin(part[graph.pairs], couple).any(axis=1)
+            sides = train, test = [graph.chunk.chosen(np.flatnonzero(t)) for t in (~tested, tested)]
+            if min(np.count_nonzero(c.labels == sign) for c in sides for sign in (1, -1)) < 2:
+                continue
+            test = _at_most(test, rng).copied()
+            assert test.pairs is not None
+            sums = learner_of(PairTerms(self.inside.terms.n_features), train)
+            rows, same = dense(test.rows) - mean_of_members(train), np.asarray(test.labels) > 0
+            counts = np.ones(len(same), np.intp)
+            folds.append(Fold(sums, NOTHING, rows, test.pairs, same, counts))
+        slack = float(NEAR / np.sqrt(max(len(folds), 1)))
+        return Folds(folds if len(folds) > 1 else [], slack, PREFERRED, slack)
 
     def training(self, project: Project) -> TrainingPairs:
         """Return the sampled pairs after projection."""
@@ -505,40 +532,6 @@ class PairGraph:
         means /= np.bincount(self.component)[:, None]
         clusters = KMeans(min(BUCKETS, len(means)), n_init=1, max_iter=10, random_state=0)
         return np.asarray(clusters.fit_predict(means)[self.component], np.intp)
-
-
-def folds_of_pairs(graph: PairGraph, scatters: Scatters) -> Folds:
-    """Return folds of held-out regions of the rows, with every pair that touches them.
-
-    With 5 to 9 identities there is no fold, since regions share identities, and discriminants of so
-    few identities suit no others.
-    """
-    pairs, rng = graph.chunk, np.random.default_rng(0)
-    if graph.few:
-        part = rng.permutation(len(graph.component)) % BUCKETS
-        couples: Any = [(k, k + BUCKETS // 2) for k in range(BUCKETS // 2)]
-    elif graph.below_ten:
-        return Folds([], NEAR, RAW)
-    else:
-        part = graph.regions(scatters)
-        sizes = np.bincount(part[graph.pairs[graph.alike, 0]], minlength=BUCKETS)
-        order = np.argsort(-sizes, kind="stable")
-        couples = [order[[k, BUCKETS - 1 - k]] for k in range(BUCKETS // 2)]
-    folds = []
-    for couple in couples:
-        tested = np.isin(part[graph.pairs], couple).any(axis=1)
-        train, test = (pairs.chosen(np.flatnonzero(chosen)) for chosen in (~tested, tested))
-        if min(np.count_nonzero(c.labels == sign) for c in (train, test) for sign in (1, -1)) < 2:
-            continue
-        test = _at_most(test, rng)
-        chosen = test.copied()
-        assert chosen.pairs is not None
-        sums = learner_of(PairTerms(len(scatters.within)), train)
-        rows, same = dense(chosen.rows) - mean_of_members(train), np.asarray(test.labels) > 0
-        counts = np.ones(len(same), np.intp)
-        folds.append(Fold(sums, NOTHING, rows, chosen.pairs, same, counts))
-    slack = NEAR / np.sqrt(max(len(folds), 1))
-    return Folds(folds if len(folds) > 1 else [], float(slack), PREFERRED, float(slack))
 
 
 def mean_of_members(pairs: Chunk) -> Float64s:
