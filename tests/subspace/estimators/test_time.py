@@ -1,5 +1,6 @@
 """Everything that a stream of rows in time order can be."""
 
+from functools import reduce
 from unittest.mock import Mock
 
 import numpy as np
@@ -90,6 +91,16 @@ def test_callbacks_follow_the_fit():
         StreamPCA(2).set_callbacks(recorder).fit(np.full((9, 2), np.nan))
     assert recorder.method_calls[-1][0] == "teardown"
     StreamPCA(2).set_callbacks(callback.ProgressBar()).fit(ROWS)
+
+
+@every_learner
+def test_parts_shorter_than_the_lag_are_merged_in_any_order(learner):
+    whole, cuts = clone(learner).fit(ROWS), [40, 41, 43, 46, 60]
+    parts = [clone(learner).partial_fit(part) for part in np.split(ROWS, cuts)]
+    from_left = reduce(lambda left, part: left.merge(part), parts)
+    from_right = reduce(lambda right, part: part.merge(right), parts[::-1])
+    for merged in (from_left, from_right):
+        np.testing.assert_allclose(merged.components_, whole.components_, atol=1e-9)
 
 
 @with_flow

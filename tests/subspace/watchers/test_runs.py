@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.base import clone
@@ -101,7 +101,6 @@ def test_a_longer_lag_is_named_if_its_time_scale_is_five_times_as_long(factors, 
 
 
 @settings(max_examples=40, deadline=None)
-@example(sizes=[9, 9], cuts=[4, 5], lag=3, weighted=False)  # a part shorter than the lag
 @given(
     sizes=st.lists(st.integers(4, 12), min_size=2, max_size=5),
     cuts=st.lists(st.integers(1, 40), max_size=3),
