@@ -113,6 +113,19 @@ def slow_sources(m=400, n_features=8, seed=0):
     return (sources * np.linspace(3, 1, n_features)) @ mixing + rng.standard_normal(n_features)
 
 
+def softmax(z):
+    p = np.exp(z - z.max())
+    return p / p.sum()
+
+
+#: The shares by which prototypes at squared distances from a row move to it.
+SHARES = {
+    "winner": lambda squares, width: np.eye(len(squares))[squares.argmin()],
+    "soft": lambda squares, width: softmax(-squares / (2 * width**2)),
+    "rank": lambda squares, width: np.exp(-squares.argsort(kind="stable").argsort() / width),
+}
+
+
 class PlainGain:
     """The automatic rate: c / sqrt(t mean), the mean of |A V|^2 robust and with weights s^3."""
 

@@ -13,6 +13,7 @@ from eigenstream import CompetitiveLearning, SelfOrganizingMap, load, open_strea
 from eigenstream.schedules import Exponential, Power
 from eigenstream.theory import OrderParameters, SymmetricPair
 from members import DEGENERATE
+from oracles import SHARES
 
 pytestmark = pytest.mark.filterwarnings("ignore:X has .* distinct rows")
 
@@ -29,18 +30,6 @@ def near(rows):
 
 
 # ---- steps ---------------------------------------------------------------------------------------
-
-
-def softmax(z):
-    p = np.exp(z - z.max())
-    return p / p.sum()
-
-
-SHARES = {
-    "winner": lambda squares, width: np.eye(len(squares))[squares.argmin()],
-    "soft": lambda squares, width: softmax(-squares / (2 * width**2)),
-    "rank": lambda squares, width: np.exp(-squares.argsort().argsort() / width),
-}
 
 
 def course(J, rows, assignment, rate):

@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import oracles
 from eigenstream.prototypes._nearest import nearest, nearest_units
 from eigenstream.prototypes._steps import MAP, RANK, SOFT, WINNER, _nearest_of, learn
 from eigenstream.prototypes.grids import NEIGHBORHOODS, Grid, smooth
 
 EPS = 2.0**-52
+PROTOTYPE_SHARES = dict(zip((WINNER, SOFT, RANK), oracles.SHARES.values(), strict=True))
 
 GRIDS = [
     Grid(*sides, topology, periodic)
@@ -31,12 +33,7 @@ def influence(squares, neighborhood, radius):
 def shares(kind, squares, width, grid, neighborhood):
     if kind == MAP:
         return influence(grid.squared_distances([squares.argmin()])[0], neighborhood, width)
-    if kind == WINNER:
-        return np.eye(len(squares))[squares.argmin()]
-    if kind == SOFT:
-        p = np.exp(-(squares - squares.min()) / (2 * width**2))
-        return p / p.sum()
-    return np.exp(-squares.argsort(kind="stable").argsort() / width)
+    return PROTOTYPE_SHARES[kind](squares, width)
 
 
 def twin(W, X, kind, pace, keep, grid, neighborhood):
