@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import oracles
-from eigenstream import SlowSubspace, StreamPCA
+from eigenstream import SlowSubspace, StreamPCA, open_stream
 
 ROWS = oracles.slow_sources(m=60)
 
@@ -33,6 +33,7 @@ PCA, SLOW = StreamPCA(2), SlowSubspace(2)
             lambda: clone(PCA).partial_fit(ROWS).partial_fit(ROWS[:, :5]),
             "X has 5 features, but StreamPCA is expecting 8",
         ),
+        (lambda: clone(PCA).partial_fit(open_stream(ROWS)), "a Stream, not rows"),
         (lambda: PCA.fit(ROWS, None, np.ones(59)), r"got shape \(59,\)"),
         (lambda: PCA.fit(ROWS, None, -np.ones(60)), r"not be negative, got -1\.0 at row 0"),
         (lambda: PCA.fit(ROWS, None, np.full(60, np.nan)), "not finite at row 0"),
