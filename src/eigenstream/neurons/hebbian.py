@@ -10,14 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenstream.core.checks import check_numbers, warn_user
-from eigenstream.core.documented import (
-    COUNT,
-    POSITIVE,
-    Transforming,
-    documented,
-    documented_by,
-    words,
-)
+from eigenstream.core.documented import COUNT, Transforming, documented, documented_by, words
 from eigenstream.core.linalg import Float64s, orthonormalized
 from eigenstream.core.storable import storable
 from eigenstream.core.types import (
@@ -29,7 +22,7 @@ from eigenstream.core.types import (
     RowsLike,
     Values,
 )
-from eigenstream.neurons._base import Neurons
+from eigenstream.neurons._base import RATE, Neurons
 from eigenstream.neurons._steps import HebbianUnits, hebbian_steps
 from eigenstream.online.blocks import automatic
 from eigenstream.online.plan import check_start
@@ -129,7 +122,7 @@ class OnlineNeurons(Transforming, Neurons):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        "learning_rate": [words("auto"), POSITIVE, Schedule, callable],
+        "learning_rate": [words("auto"), *RATE],
         "center": ["boolean"],
         "init": [words("random"), "array-like"],
     }
