@@ -19,7 +19,7 @@ from eigenstream.core.types import Matrix
 from eigenstream.evaluation.base import BLOCK_VALUES
 from eigenstream.rows.chunk import Chunk, Places, joined
 from eigenstream.subspace.sums.block import Block, Center, Part, Runs, Shares, mean_of
-from eigenstream.subspace.sums.terms import NOTHING, Parts, Sides, Terms, Weights, as_runs
+from eigenstream.subspace.sums.terms import NOTHING, Parts, Sides, Terms, Weights
 
 #: The task and the label of a class.
 ClassKey = tuple[Hashable, Hashable]
@@ -264,7 +264,7 @@ class ClassTerms(Terms):
             means = np.array([self.centers[key].mean for key in sizes])
             weights = np.array([*sizes.values()])
             block.pieces.append(means)
-            now = len(block.pieces) - 1, as_runs(np.arange(len(means)))
+            now = len(block.pieces) - 1, np.arange(len(means))
             middle = block.row(weights @ means / weights.sum())
             block.add((BETWEEN, task), now, middle, weights)
         return block
