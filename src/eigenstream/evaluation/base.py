@@ -105,7 +105,7 @@ class PairCounts:
 
 def distances_of(Z: Float64s, index: NDArray[np.intp]) -> Float64s:
     """Return the distances between rows with these indices, in blocks."""
-    out, step = np.empty(len(index)), max(BLOCK_VALUES // Z.shape[1], 1)
+    out, step = np.empty(len(index)), max(BLOCK_VALUES // max(Z.shape[1], 1), 1)
     for start in range(0, len(index), step):
         part = index[start : start + step]
         apart = Z[part[:, 0]] - Z[part[:, 1]]

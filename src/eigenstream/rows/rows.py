@@ -250,7 +250,13 @@ class StreamRows(Rows):
         self.accepts_sparse = sparse
         self.rereadable = stream.rereadable
         self._begun: Iterator[Any] | None = None
-        self.width = (stream.n_features or self._n_columns()) // members
+        columns = stream.n_features or self._n_columns()
+        if columns % members:
+            raise ValueError(
+                f"The stream has {columns} columns, but two rows side by side need an even number. "
+                "Use open_stream(..., columns=...), or pass index pairs with a preprocessor."
+            )
+        self.width = columns // members
 
     def _n_columns(self) -> int:
         """Read the first chunk with rows. The next pass begins with it."""

@@ -6,8 +6,9 @@ Channels of very different sizes, equal eigenvalues, few rows, units far from 1,
 import numpy as np
 import pytest
 
-from eigenstream import ClassSubspace, Kernel, PairSubspace
+from eigenstream import ClassSubspace, Kernel, PairMetric, PairSubspace, open_stream
 from eigenstream.subspace import n_positive
+from eigenstream.subspace.pairs.pair_metric import _Hinge
 
 SOLVERS = ("dense", "krylov", Kernel("linear"))
 EPS = np.finfo(np.float64).eps
@@ -114,3 +115,41 @@ def test_the_same_weight_is_chosen_in_any_units_and_in_the_span_of_the_rows(size
         ]
         assert len({one.eta_ for one in found}) == 1
         assert n_positive(found[0]) > 0
+
+
+def test_pairs_that_no_distance_separates_give_a_zero_metric():
+    n_zero = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        pairs, y = rng.standard_normal((31, 2, 2)), rng.choice([-1, 1], 31)
+        if PairMetric().fit(pairs, y).components_.shape[0]:
+            continue
+        n_zero += 1
+        with pytest.warns(UserWarning, match="No distance separates these pairs"):
+            metric = PairMetric().fit(pairs, y)
+        assert metric.transform(pairs[:, 0]).shape == (31, 0)
+        assert not metric.pair_distance(pairs).any()
+        assert metric.score(pairs, y) == 0.5
+        # Other metrics of the class have no smaller loss.
+        apart = (pairs[:, 0] - pairs[:, 1]) / metric.diameter_
+        weights = np.where(y > 0, 0.5 / (y > 0).sum(), 0.5 / (y < 0).sum())
+        norm, margin = metric._begun
+        hinge = _Hinge(apart, y.astype(float), weights, margin)
+        for _ in range(200):
+            half = rng.standard_normal((2, 2))
+            other = half @ half.T
+            other *= rng.random() * norm / np.linalg.norm(other)
+            q = np.einsum("ij,jk,ik->i", apart, other, apart)
+            assert hinge.loss(q, hinge.threshold(q)) >= metric.objective_ - 1e-3
+    assert n_zero  # the case occurs in these draws
+
+
+@pytest.mark.parametrize("learner", [PairSubspace(1), PairMetric()])
+def test_an_odd_number_of_columns_is_reported_where_a_stream_does_not_know_it(learner):
+    rng = np.random.default_rng(0)
+    stream = open_stream(rng.standard_normal((30, 5)), chunk_rows=7)
+    stream = stream.with_labels(rng.choice([-1, 1], 30))
+    unknown = type("Unknown", (type(stream),), {"n_features": None})
+    stream.__class__ = unknown
+    with pytest.raises(ValueError, match="5 columns, but two rows side by side need an even"):
+        learner.fit(stream)

@@ -159,11 +159,6 @@ def pairs_of_stream(estimator: Any, stream: StreamLike) -> Rows:
         )
     members = 2 if estimator.preprocessor is None else 1
     numbers = StreamRows(stream, members=members, targets=lambda y: checked_signs(y, len(y)))
-    if (stream.n_features or 0) % members:
-        raise ValueError(
-            f"The stream has {stream.n_features} columns, but two rows side by side need an even "
-            "number. Use open_stream(..., columns=...), or pass index pairs with a preprocessor."
-        )
     rows: Rows = numbers
     if members == 1:
         points = checked_points(estimator.preprocessor)

@@ -206,6 +206,11 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsPairs):
         order = np.flatnonzero(positive)[::-1]
         columns = canonical_signs(vectors[:, order])
         self.components_ = (columns * np.sqrt(values[order])).T
+        if not len(order):
+            warn_user(
+                "No distance separates these pairs, so the metric is zero and has no components. "
+                "Pass more pairs or other columns, and check the signs."
+            )
         self._begun = norm, margin
         columns = self.components_.T
         self._trained = TrainingPairs.of([weighted], lambda rows: rows @ columns)
