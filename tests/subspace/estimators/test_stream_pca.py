@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 import oracles
-from eigenstream import StreamPCA
+from eigenstream import Dense, StreamPCA
 from watched import measured
 
 rng = np.random.default_rng(0)
@@ -65,3 +66,15 @@ def test_decoding_loses_the_eigenvalues_left_out_and_variances_are_those_along(c
     error = ((ROWS - pca.inverse_transform(pca.transform(ROWS))) ** 2).sum(axis=1).mean()
     assert error == pytest.approx(np.linalg.eigvalsh(R)[:6].sum(), rel=1e-9)
     assert pca.variance_along(q) == pytest.approx(q @ R @ q / (q @ q), rel=1e-9)
+
+
+def test_forgetting_weighs_rows_by_their_age():
+    model = StreamPCA(3, solver=Dense(0.01))
+    whole = StreamPCA(3).fit(ROWS, sample_weight=0.99 ** np.arange(len(ROWS))[::-1])
+    at_once, chunks = clone(model).fit(ROWS), model
+    for part in np.array_split(ROWS, 7):
+        chunks.partial_fit(part)
+    for found in (at_once, chunks):
+        np.testing.assert_allclose(found.components_, whole.components_, atol=1e-9)
+        np.testing.assert_allclose(found.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
+        np.testing.assert_allclose(found.mean_, whole.mean_, atol=1e-9)
