@@ -23,7 +23,6 @@ from eigenstream.core.types import (
     LabelsLike,
     Matrix,
     RowsLike,
-    RowStream,
     WeightsLike,
 )
 from eigenstream.rows.chunk import MUCH, STARTS, Chunk, Skipped
@@ -189,8 +188,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         """Return the rows of a stream, of one sequence or of several, or pairs."""
         if is_pairs(X):
             return self._pairs(X, sample_weight, reset=reset)
-        if not isinstance(X, RowStream):  # workers fit parts of streams
-            check_is_rows(X)
         rows = admitted(self, X, None, sample_weight, reset=reset, begins=reset or new_sequence)
         if new_sequence and self._learner is not None:
             age = self._learner.with_all_rows().terms.age
@@ -315,7 +312,7 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         4
         """
         check_flag(new_sequence, "new_sequence")
-        if isinstance(X, RowStream):
+        if type(X) is not np.ndarray:
             check_is_rows(X)
         return self._continued(X, sample_weight, new_sequence=new_sequence)
 
