@@ -47,7 +47,7 @@ def test_the_hebbian_loop_takes_the_steps_of_the_textbook(form, center):
     units = HebbianUnits(start.copy(), start.copy(), np.zeros(D), automatic(0.0, 1.0))
     for part in (slice(0, 50), slice(50, N)):
         done = hebbian_steps(
-            units, ROWS[part], part.start, GAINS[part] / 5, FACTORS, form, center, 1.5
+            *units, ROWS[part], part.start, GAINS[part] / 5, FACTORS, form, center, 1.5
         )
         assert done == part.stop - part.start
     for found, expected in zip(units, hebbian(start, form, center, 1.5), strict=False):
@@ -60,9 +60,9 @@ def test_a_hebbian_step_that_is_too_large_changes_nothing():
     rows[7] = 1e200
     units = HebbianUnits(start.copy(), start.copy(), np.zeros(D), automatic(0.0, 1.0))
     arguments = np.ones(2), (True, False), True, 1.0
-    assert hebbian_steps(units, rows, 0, GAINS, *arguments) == 7
+    assert hebbian_steps(*units, rows, 0, GAINS, *arguments) == 7
     before = units.copy()
-    assert hebbian_steps(units, rows[7:], 7, GAINS[7:], *arguments) == 0
+    assert hebbian_steps(*units, rows[7:], 7, GAINS[7:], *arguments) == 0
     for now, then in zip(units, before, strict=True):
         np.testing.assert_array_equal(now[:], then)
 

@@ -15,8 +15,7 @@ from eigenstream.kernels.base import njit
 from eigenstream.neurons._base import SupervisedRows
 from eigenstream.online.blocks import STRETCH, next_rate
 
-#: The decorators of loops over rows. Sums that may be reordered run in vector registers.
-_loop_of_steps = njit(cache=True, nogil=True, error_model="numpy")
+#: The decorator of loops over rows. Sums that may be reordered run in vector registers.
 _vectorised = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
 
 
@@ -36,7 +35,10 @@ class HebbianUnits(NamedTuple):
 
 @_vectorised
 def hebbian_steps(
-    units: HebbianUnits,
+    W: Float64s,
+    average: Float64s,
+    mean: Float64s,
+    pace: Float64s,
     rows: Float64s,
     first: int,
     rates: Float64s,
@@ -52,7 +54,6 @@ def hebbian_steps(
     were taken before. A ``power`` of at least zero averages the weights after t steps by t^power. A
     step that is too large ends the loop before it changes the weights.
     """
-    W, average, mean, pace = units
     (d, D), (subtracts, normalizes) = W.shape, form
     u, y = np.empty(D), np.empty(d)
     for t in range(len(rows)):
@@ -89,19 +90,6 @@ def hebbian_steps(
     return len(rows)
 
 
-@_vectorised
-def response(weights: Any, row: Any) -> float:
-    """Return <w, x>.
-
-    >>> response(np.array([1.0, 2.0]), np.array([1.0, 0.5]))
-    2.0
-    """
-    total = 0.0
-    for j in range(row.shape[0]):
-        total += weights[j] * row[j]
-    return total
-
-
 @storable(weights="f8 units D+1", mistakes="i8 units")
 class Units(NamedTuple):
     """Threshold units that learn from the same rows. The loop updates the arrays in place."""
@@ -114,45 +102,46 @@ class Units(NamedTuple):
         return Units(*(values.copy() for values in self))
 
 
-@_loop_of_steps
-def perceptron_steps(units: Units, block: SupervisedRows, order: Any) -> float:
-    """Take the steps of rows in this order, and return the total weight of the mistakes.
+@_vectorised
+def linear_steps(
+    weights: Array,
+    mistakes: Array,
+    rows: Float64s,
+    targets: Float64s,
+    row_weights: Float64s,
+    factors: Float64s,
+    order: Any,
+    gains: Any,
+    limit: float,
+) -> Any:
+    """Take the steps of rows in this order. Return their number and the sum of the losses.
 
-    A response of zero is a mistake. A mistake on a row of weight c adds c y x to the weights.
+    With ``mistakes``, a response whose sign is not that of the target is a mistake, and so is zero.
+    A mistake on a row of weight c adds c d x to the weights. Its loss is c. Otherwise a step is
+    w_k += lr f e_k x, with e_k = d_k - <w_k, x> and the loss c e_k^2. The factors f are the rows'
+    weights c, divided by |x|^2 in the normalised form. The steps end at an error that is not finite
+    or above the limit.
     """
     total = 0.0
-    for i in order:
-        row, c = block.rows[i], block.factors[i]
-        for k in range(units.weights.shape[0]):
-            y, w = block.targets[i, k], units.weights[k]
-            if y * response(w, row) <= 0.0:
-                total += c
-                units.mistakes[k] += 1
-                for j in range(row.shape[0]):
-                    w[j] += c * y * row[j]
-    return total
-
-
-@_loop_of_steps
-def adaline_steps(units: Any, block: SupervisedRows, order: Any, gains: Any, limit: float) -> Any:
-    """Take steps of w_k += lr f e_k x, with e_k = d_k - <w_k, x>. Return their number and c |e|^2.
-
-    The factors f are the rows' weights c, divided by |x|^2 in the normalised form. The steps end
-    at an error that is not finite or above the limit.
-    """
-    total = 0.0
-    for s in range(order.shape[0]):
-        i = order[s]
-        for k in range(units.shape[0]):
-            w = units[k]
-            e = block.targets[i, k] - response(w, block.rows[i])
-            if not abs(e) <= limit:
-                return s, total
-            total += block.weights[i] * e * e
-            step = gains[s] * block.factors[i] * e
-            for j in range(w.shape[0]):
-                w[j] += step * block.rows[i, j]
-    return order.shape[0], total
+    for s in range(len(order)):
+        i, x = order[s], rows[order[s]]
+        for k in range(len(weights)):
+            w, d, y, step = weights[k], targets[i, k], 0.0, 0.0
+            for j in range(len(x)):
+                y += w[j] * x[j]
+            if len(mistakes) == 0:
+                e = d - y
+                if not abs(e) <= limit:
+                    return s, total
+                total += row_weights[i] * e * e
+                step = gains[s] * factors[i] * e
+            elif d * y <= 0.0:
+                total += factors[i]
+                mistakes[k] += 1
+                step = factors[i] * d
+            for j in range(len(x) if step != 0.0 else 0):
+                w[j] += step * x[j]
+    return len(order), total
 
 
 #: Activation functions of the hidden units.

@@ -289,7 +289,7 @@ class OnlineNeurons(Transforming, Neurons):
         for part in self._recorded(len(rows)):
             rates = rate.gains(self._steps, part.stop - part.start)
             rule = factors, self._form, self.center, power
-            n_done = hebbian_steps(self._units, rows[part], self._steps, rates, *rule)
+            n_done = hebbian_steps(*self._units, rows[part], self._steps, rates, *rule)
             self._check_stable(n_done, rates)
             if averaging is None:
                 self._units.average[:] = self._units.weights

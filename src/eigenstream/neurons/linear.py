@@ -15,7 +15,7 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, LabelsLike, Matrix, RandomState, Values
 from eigenstream.neurons._base import RATE, Start, SupervisedRows, stalled
-from eigenstream.neurons._steps import Units, adaline_steps, perceptron_steps
+from eigenstream.neurons._steps import Units, linear_steps
 from eigenstream.neurons._targets import LinearClassifying, LinearUnits, Regressing
 from eigenstream.rows.fit import Fit
 from eigenstream.schedules import Constant, LearningRate, Schedule
@@ -135,7 +135,7 @@ class Perceptron(LinearClassifying):
         return np.array(self._units.weights)
 
     def _advance(self, block: SupervisedRows, order: NDArray[np.int64]) -> float:
-        return float(perceptron_steps(self._units, block, order))
+        return float(linear_steps(*self._units, *block, order, block.factors, np.inf)[1])
 
     def _has_converged(self) -> bool:
         return self.loss_curve_[-1] == 0.0
@@ -317,7 +317,8 @@ class _WidrowHoff(LinearUnits):
     def _advance(self, block: SupervisedRows, order: NDArray[np.int64]) -> float:
         gains = self._schedule().gains(self._steps, len(order))
         limit = EXPLODED * (float(np.abs(block.targets).max()) or 1.0)
-        done, total = adaline_steps(self._units, block, order, gains, limit)
+        none = np.zeros(0, np.int64)
+        done, total = linear_steps(self._units, none, *block, order, gains, limit)
         remedy = f"Every step is stable for rates below {self.safe_rate_:.3g}."
         self._check_stable(done, gains, remedy)
         return float(total) / self._n_units
