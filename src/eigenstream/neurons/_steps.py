@@ -348,9 +348,10 @@ def _steps(
     activation, output, last = kinds
     total, layers = 0.0, len(sizes) - 1
     values, own, left = room
+    begin = np.int64(0)  # not a literal, for which numba would compile again
     for s in range(len(gains)):
         first = s * size
-        b = min(size, len(order) - first)
+        b = size if first + size < len(order) else len(order) - first
         for t in range(b):
             for j in range(sizes[0]):
                 values[t * sizes[0] + j] = rows[order[first + t], j]
@@ -362,7 +363,7 @@ def _steps(
             _respond(out, weights, at + n * m, activation if k < layers - 1 else last)
             at, here = at + (n + 1) * m, here + b * n
         m = sizes[layers]
-        deltas = _matrix(own, 0, b, m)
+        deltas = _matrix(own, begin, b, m)
         loss = _compare(
             _matrix(values, here, b, m), targets, row_weights, order, first, output, deltas
         )
@@ -375,7 +376,7 @@ def _steps(
         for k in range(layers - 1, -1, -1):
             n, m = sizes[k], sizes[k + 1]
             at, here = at - (n + 1) * m, here - b * n
-            deltas = _matrix(own, 0, b, m)
+            deltas = _matrix(own, begin, b, m)
             _outer(_matrix(values, here, b, n), deltas, _matrix(change, at, n, m))
             if l2 > 0.0:
                 for i in range(at, at + n * m):
@@ -386,7 +387,7 @@ def _steps(
                 for t in range(b):
                     change[at + n * m + j] += deltas[t, j]
             if k > 0:
-                _back(deltas, _matrix(weights, at, n, m), _matrix(left, 0, b, n))
+                _back(deltas, _matrix(weights, at, n, m), _matrix(left, begin, b, n))
                 for i in range(b * n):
                     y = values[here + i]
                     slope = 1.0 if y > 0.0 else 0.0
