@@ -46,7 +46,7 @@ class _Notice(event.Listener):
         often = f"once. The cache is {folder}."
         if folder is None:
             often = "in every process. Set NUMBA_CACHE_DIR to a writable folder to cache the code."
-        text = "eigenstream is compiling loops: up to 5 s of CPU time, %s"
+        text = "eigenstream is compiling loops: 1 to 4 s of CPU time, %s"
         logging.getLogger("eigenstream").warning(text, often)
 
     def on_end(self, event: Any) -> None:

@@ -348,14 +348,14 @@ def _steps(
     activation, output, last = kinds
     total, layers = 0.0, len(sizes) - 1
     values, own, left = room
-    begin = np.int64(0)  # not a literal, for which numba would compile again
+    begin = 0 * len(order)  # not a literal, for which numba would compile again
     for s in range(len(gains)):
         first = s * size
         b = size if first + size < len(order) else len(order) - first
         for t in range(b):
             for j in range(sizes[0]):
                 values[t * sizes[0] + j] = rows[order[first + t], j]
-        at, here = 0, 0
+        at, here = begin, begin
         for k in range(layers):
             n, m = sizes[k], sizes[k + 1]
             out = _matrix(values, here + b * n, b, m)
