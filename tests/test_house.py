@@ -11,7 +11,7 @@ from test_architecture import FLOORS, MODULES, ROOT, found
 #: The largest figure of each kind. Counts are for 1,000 lines of code.
 BOUNDS = {
     "getattr and hasattr": 3.1,
-    "private names of other objects": 3.7,
+    "private names of other objects": 3.6,
     "percent of annotations that are Any": 13.8,
     "modules": 193,
     "lines of the longest module": 600,
