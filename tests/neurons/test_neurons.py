@@ -21,7 +21,7 @@ from eigenstream import (
     SangerNetwork,
 )
 from eigenstream.online import UnstableStepError
-from eigenstream.schedules import Constant, Power
+from eigenstream.schedules import Auto, Constant, Power
 from eigenstream.streams import open_stream
 
 IRIS = load_iris(return_X_y=True)
@@ -214,3 +214,13 @@ def test_a_later_chunk_of_other_classes_raises(given, message):
         unit.partial_fit(IRIS[0], **({"y": IRIS[1]} | given))
     with pytest.raises(ValueError, match="began with 1 targets"):
         AdalineRegressor().fit(*IRIS).partial_fit(IRIS[0], IRIS[0])
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    "kind", [Adaline, AdalineRegressor, MultilayerPerceptron, MultilayerPerceptronRegressor]
+)
+def test_the_rates_of_hebbian_neurons_are_rejected_elsewhere(kind, call):
+    rows, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    with pytest.raises(ValueError, match="for Hebbian neurons only"):
+        getattr(kind(learning_rate=Auto()), call)(rows, y)

@@ -35,7 +35,7 @@ from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import Fit, fit_of
 from eigenstream.rows.guard import Guarded, changing, publishes, reads
 from eigenstream.rows.prepared import fits_dask
-from eigenstream.schedules import LearningRate, Schedule, as_schedule
+from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 
 #: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.
 PART = 2**23
@@ -208,6 +208,15 @@ class SupervisedNeurons(Neurons):
     learning_rate: LearningRate = 1.0
     shuffle: bool
     loss_curve_: list[float]
+
+    def _schedule(self) -> Schedule:
+        schedule = super()._schedule()
+        if isinstance(schedule, Auto):
+            raise ValueError(
+                f"learning_rate={schedule!r} is for Hebbian neurons only. Pass a number, another "
+                "schedule, or a function of the step number."
+            )
+        return schedule
 
     @property
     @abstractmethod
