@@ -22,7 +22,7 @@ from eigenstream.core.linalg import principal_angles
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace import matrices
 from eigenstream.subspace.solvers import frame
-from eigenstream.subspace.sums.block import Block, index
+from eigenstream.subspace.sums.block import Block, TermRows, index
 from eigenstream.subspace.sums.terms import as_runs
 
 #: Wider than what is held whole with small blocks.
@@ -265,7 +265,7 @@ def test_products_of_rows_give_those_of_the_terms(kind):
     tol, single = 1e-10, "float32" in kind
     if single:
         tol, block.chunk = 1e-4, Chunk(block.pieces[0].astype(np.float32))
-    rows, terms = frame.TermRows(block, double=False), plain_terms(block)
+    rows, terms = TermRows(block, double=False), plain_terms(block)
     assert rows.rows.dtype == (np.float32 if single else np.float64)
     columns, H = rng.standard_normal((7, 3)), rng.standard_normal((len(terms), 2))
     np.testing.assert_allclose(rows.along(columns), terms @ columns, atol=tol)

@@ -15,28 +15,16 @@ direction starts halfway between ``sigma`` and the smallest eigenvalue of the co
 then turns faster, and errors of the early blocks decay as 1 / n^2.
 """
 
-from collections.abc import Callable
 from copy import copy, deepcopy
-from itertools import chain
-from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg import lapack, qr
 
-from eigenstream.core.checks import is_sparse
-from eigenstream.core.linalg import (
-    Float64s,
-    columns_outside,
-    newton_schulz,
-    reciprocals,
-    row_squares,
-    unit_rows,
-)
+from eigenstream.core.linalg import Float64s, columns_outside, newton_schulz
 from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers.probes import Probes, share_of_probes
-from eigenstream.subspace.sums.block import Block, Part, Shares, as_rows, dense
+from eigenstream.subspace.sums.block import Block, Part, Shares, TermRows
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, Parts, Sums, Terms, Weights
 
@@ -191,8 +179,7 @@ class Frame(Sums):
         for name in BEFORE:
             sign = name[1]
             chosen = {part: share for part, share in shares.items() if sign * share > 0.0}
-            traces = [share * self.traces.get(part, 0.0) for part, share in chosen.items()]
-            fresh.sums[name], fresh.traces[name] = name, terms.n_rows * sum(traces)
+            fresh.sums[name], fresh.traces[name] = name, terms.n_rows * self.trace(chosen)
             weights = {k: w for k, w in of_sums.items() if sign * (w if k != START else -1.0) > 0.0}
             fresh.forms[name] = self.combined(weights)
         none = np.zeros((0, 0)), np.zeros((0, self.n_features))
@@ -278,7 +265,7 @@ class Frame(Sums):
 
     # ---- one block -------------------------------------------------------------------------
 
-    def _widen(self, rows: "TermRows", terms: Terms, full: bool) -> tuple[Factors, Float64s]:
+    def _widen(self, rows: TermRows, terms: Terms, full: bool) -> tuple[Factors, Float64s]:
         """Add terms along the frame and along new directions.
 
         Return these directions, and the closing terms along the enlarged frame.
@@ -289,10 +276,10 @@ class Frame(Sums):
             G = rows.residual(None, basis)
             Y = rows.along(G.T)
         else:
-            along, gradients = self._gradients(rows, K, terms)
-            first = rows.residual(gradients(along), basis)
+            along, factors = self._gradients(rows, K, terms)
+            first = rows.residual(factors * along, basis)
             Y = rows.along(first.T)
-            second = rows.residual(gradients(Y), basis)
+            second = rows.residual(factors * Y, basis)
             G, Y = np.concatenate([first, second]), np.concatenate([Y, rows.along(second.T)], 1)
         T = _orthonormal(G, self.n_features - len(basis))
         C = np.concatenate([K, Y @ T.T], axis=1)
@@ -305,18 +292,12 @@ class Frame(Sums):
             last += [along] if closes else []
         return (T, G), np.concatenate(last)
 
-    def _gradients(
-        self, rows: "TermRows", K: Float64s, terms: Terms
-    ) -> tuple[Float64s, Callable[[Float64s], Float64s]]:
-        """Return the rows along leading vectors, and a function that gives their gradients.
-
-        A gradient is a combination of the rows. The function returns its coefficients.
-        """
+    def _gradients(self, rows: TermRows, K: Float64s, terms: Terms) -> tuple[Float64s, Float64s]:
+        """Return the rows along leading vectors, and their coefficients in the gradients."""
         top = min(self.highest, self.n_components + EXTRA)
-        shares = rows.shares(self._of_parts(terms))
-        return K[:, -top:], lambda Y: shares * Y
+        return K[:, -top:], rows.shares(self._of_parts(terms))
 
-    def _starting_values(self, rows: "TermRows", K: Float64s, terms: Terms) -> dict[Part, float]:
+    def _starting_values(self, rows: TermRows, K: Float64s, terms: Terms) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self.outside(name) for name in self.forms}
         shares = self._scaled(terms)
@@ -426,88 +407,6 @@ class Frame(Sums):
             self.sums[part] = own[len(self.sums) % len(own)] if many else part
         name = self.sums[part]
         self.forms[name] = self.forms.get(name, 0.0) + form
-
-
-# ---- rows of a block ---------------------------------------------------------------------------
-
-
-class TermRows:
-    """The terms of a block, times the roots of their weights, as differences of rows.
-
-    Columns are multiplied by each row once, and then differences are taken. Products of float32
-    rows are float32, unless ``double``. If there are fewer terms than rows, the terms are the rows.
-    """
-
-    def __init__(self, block: Block, closing: Block | None = None, *, double: bool) -> None:
-        #: True if there are terms beside the closing ones.
-        self.learns = bool(block.parts)
-        self.closing = [] if closing is None else [*closing.parts]
-        block = block if closing is None else block.with_terms(closing)
-        self.terms, first = [], 0
-        for part, groups in block.parts.items():
-            last = first + sum(map(attrgetter("n"), groups))
-            self.terms.append((part, slice(first, last)))
-            first = last
-        self.shares, links = block.of_terms, block.links()
-        used, pieces = np.unique(links.indices[links.data != 0.0]), [*map(as_rows, block.pieces)]
-        rows: Any
-        if any(map(is_sparse, pieces)):
-            rows = sp.vstack(pieces, format="csr")
-        elif first <= len(used):
-            rows = block.stacked([*chain.from_iterable(block.parts.values())])
-            links = sp.eye_array(first, format="csr")
-        else:
-            rows = np.concatenate(pieces, dtype=np.float64)
-            if len(used) < len(rows):
-                rows, links = rows[used], links[:, used]
-            rows -= rows.mean(axis=0)  # differences of small products lose fewer digits
-        self.squares = row_squares(links @ rows)
-        single = not double and block.chunk is not None and block.chunk.rows.dtype == np.float32
-        self.links, self.rows = links, rows.astype(np.float32 if single else np.float64, copy=False)
-
-    def along(self, columns: Float64s) -> Float64s:
-        """Return the terms times columns."""
-        products = self.rows @ columns.astype(self.rows.dtype, copy=False)
-        return np.asarray(self.links @ products, np.float64)
-
-    def combined(self, H: Float64s) -> Float64s:
-        """Return ``H^T`` times the terms."""
-        coefficients = (self.links.T @ H).astype(self.rows.dtype, copy=False)
-        return np.asarray(coefficients.T @ self.rows, np.float64)
-
-    def residual(self, H: Float64s | None, basis: Float64s) -> Float64s:
-        """Return ``H^T`` times the terms outside the frame, scaled by the size of what they add.
-
-        If H is None, the rows of the terms are returned, which span the terms.
-        """
-        G: Float64s
-        if H is None:
-            G = unit_rows(dense(self.rows))
-        else:
-            H = H / np.maximum(np.abs(H).max(axis=0, initial=0.0), 1e-290)
-            G = self.combined(H * reciprocals(np.sqrt(self.squares @ H**2)))
-        inside = G @ basis.T
-        G -= inside @ basis
-        if (np.einsum("ij,ij->i", inside, inside) > np.einsum("ij,ij->i", G, G)).any():
-            G -= (G @ basis.T) @ basis  # again, to remove rounding errors
-        return G
-
-    def concentration(self, shares: Shares, K: Float64s, basis: Float64s) -> tuple[float, int]:
-        """Return the concentration of penalised terms outside the frame, and their number.
-
-        The concentration is the mean square of a term along another term, divided by its mean
-        square along all directions. It is k if the terms span a fraction 1 / k of the directions,
-        and at least 1.
-        """
-        penalised = self.shares(shares)[:, 0] < 0.0
-        n = int(penalised.sum())
-        if n < 2:
-            return 1.0, n
-        outside = dense(self.links[penalised] @ self.rows) - K[penalised] @ basis
-        inner = outside @ outside.T
-        size = np.maximum(inner.diagonal(), 1e-290)
-        along = ((inner**2).sum(axis=1) / size - size).sum() / (n - 1)
-        return float(max((basis.shape[1] - len(basis)) * along / size.sum(), 1.0)), n
 
 
 def independent(kinds: list[Float64s], last: Float64s) -> Float64s:

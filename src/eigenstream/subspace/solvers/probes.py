@@ -8,19 +8,16 @@ outside the frame and the best discarded one. Component i misses sqrt(g_i^2 / 4 
 of the optimum to second order.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import lstsq
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
-from eigenstream.subspace.sums.block import Part
+from eigenstream.subspace.sums.block import Part, TermRows
 from eigenstream.subspace.sums.terms import Terms, Weights
-
-if TYPE_CHECKING:
-    from eigenstream.subspace.solvers.frame import TermRows
 
 #: Probes, and those beyond the number of components. More cost time; fewer blur the estimate.
 N_PROBES, MORE_PROBES = 16, 11
@@ -57,11 +54,9 @@ class Probes:
         self.n_probes = min(max(N_PROBES, separated), n_features)
         self.images: dict[Part, Float64s] = {}
 
-    def add(self, rows: "TermRows", parts: list[Part]) -> None:
+    def add(self, rows: TermRows, parts: list[Part]) -> None:
         """Add the terms of some parts of a block."""
-        if len(self.images.keys() | parts) > MOST_PARTS:
-            self.n_probes, self.images = 0, {}
-        if not self.n_probes or not parts:
+        if not parts or not self._takes(parts, self.n_probes):
             return
         along = rows.along(probe_columns(self.n_features, self.n_probes))
         images = rows.combined(np.hstack([rows.shares({part: 1.0}) * along for part in parts]))
@@ -70,14 +65,15 @@ class Probes:
 
     def merge(self, later: "Probes") -> None:
         """Add the products of later rows."""
-        if (
-            not (self.n_probes and later.n_probes)
-            or len(self.images.keys() | later.images.keys()) > MOST_PARTS
-        ):
+        if self._takes(later.images, later.n_probes):
+            for part, image in later.images.items():
+                self.images[part] = self.images.get(part, 0.0) + image
+
+    def _takes(self, parts: Iterable[Part], n_probes: int) -> bool:
+        """Return whether parts can be added; otherwise there is no estimate from now on."""
+        if not n_probes or len(self.images.keys() | parts) > MOST_PARTS:
             self.n_probes, self.images = 0, {}
-            return
-        for part, image in later.images.items():
-            self.images[part] = self.images.get(part, 0.0) + image
+        return self.n_probes > 0
 
     def forget(self, share: float) -> None:
         """Multiply the products by a share."""

@@ -13,7 +13,6 @@ The ridge rho has no unit. Columns of time series are therefore divided by their
 first pass uses the first block in which a column varies, and later passes use all rows.
 """
 
-from collections.abc import Callable
 from copy import copy
 from typing import Any, ClassVar
 
@@ -29,7 +28,7 @@ from eigenstream.core.linalg import (
 from eigenstream.core.storable import storable
 from eigenstream.subspace.solvers import frame
 from eigenstream.subspace.solvers.frame import BEFORE, START, Frame
-from eigenstream.subspace.sums.block import Block, Part, Shares
+from eigenstream.subspace.sums.block import Block, Part, Shares, TermRows
 from eigenstream.subspace.sums.operators import MatrixOperator
 from eigenstream.subspace.sums.terms import NOTHING, VARIANCE, Parts, Terms, Weights
 
@@ -210,25 +209,20 @@ class RatioFrame(Frame):
         """Return the eigenvectors of A - CAUTION mu B, the most penalised first."""
         return largest(guide.matrix((1.0, CAUTION * mu)), len(guide.reward)).vectors[:, ::-1]
 
-    def _gradients(
-        self, rows: frame.TermRows, K: Float64s, terms: Terms
-    ) -> tuple[Float64s, Callable[[Float64s], Float64s]]:
+    def _gradients(self, rows: TermRows, K: Float64s, terms: Terms) -> tuple[Float64s, Float64s]:
         guide, d = self._guide(terms)[0], self.n_components
         pairs = guide.ratios(d + frame.EXTRA)
         mu = _last(pairs.values, d)
         theta = np.r_[np.maximum(pairs.values, mu), np.full(d, CAUTION * mu)]
         least = self._ends(guide, mu)[:, -d:]
         a, b = (rows.shares(shares) for shares, _ in terms.sides())
-        along = K @ np.concatenate([pairs.vectors, least], axis=1)
-        return along, lambda Y: (a - b * theta) * Y
+        return K @ np.concatenate([pairs.vectors, least], axis=1), a - b * theta
 
     def outside(self, name: Part) -> float:
         """Return the mean eigenvalue of a sum outside the frame."""
         return 0.0 if name == START else max(super().outside(name), 0.0)
 
-    def _starting_values(
-        self, rows: frame.TermRows, K: Float64s, terms: Terms
-    ) -> dict[Part, float]:
+    def _starting_values(self, rows: TermRows, K: Float64s, terms: Terms) -> dict[Part, float]:
         """Return the eigenvalue of each sum along a new direction."""
         outer = {name: self.outside(name) for name in self.forms}
         if len(self.basis) <= self.n_components or not self.n_blocks or not rows.learns:
@@ -238,9 +232,8 @@ class RatioFrame(Frame):
         if mu <= 0.0:
             return outer
         ridge = self.shrinkage * guide.penalty_trace / max(self._n_varying, 1)
-        return outer | {
-            START: n * min(frame.GAP_SHARE * max(b + ridge - a / (CAUTION * mu), 0.0), b)
-        }
+        start = frame.GAP_SHARE * max(b + ridge - a / (CAUTION * mu), 0.0)
+        return outer | {START: n * min(start, b)}
 
     def cut(self, new: frame.Factors, last: Float64s, terms: Terms) -> None:
         """Cut the enlarged frame to the three kinds of directions."""

@@ -11,7 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from eigenstream.core.checks import is_sparse
-from eigenstream.core.linalg import Float64s, rank_update, weighted_sum
+from eigenstream.core.linalg import (
+    Float64s,
+    rank_update,
+    reciprocals,
+    row_squares,
+    unit_rows,
+    weighted_sum,
+)
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
 from eigenstream.rows.chunk import Chunk, Places
@@ -199,17 +206,18 @@ class Block:
         links, pieces = self.links(), [*map(as_rows, self.pieces)]
         along = links @ np.concatenate([np.asarray(piece @ columns) for piece in pieces])
         taken = links.T @ (self.of_terms(shares) * along)
-        result, first = np.zeros((self.n_features, columns.shape[1])), 0
-        for piece in pieces:
-            result += piece.T @ taken[first : first + piece.shape[0]]
-            first += piece.shape[0]
-        return result
+        parts = np.split(taken, np.cumsum([piece.shape[0] for piece in pieces])[:-1])
+        return np.asarray(sum(piece.T @ part for piece, part in zip(pieces, parts, strict=True)))
 
     def of_terms(self, shares: Shares) -> Float64s:
         """Return the share of each term, as a column."""
-        sizes = [sum(map(attrgetter("n"), groups)) for groups in self.parts.values()]
         each = [shares.get(part, 0.0) for part in self.parts]
-        return np.repeat(each, np.array(sizes, np.intp))[:, None]
+        return np.repeat(each, self.sizes())[:, None]
+
+    def sizes(self) -> Places:
+        """Return the number of terms of each part."""
+        sizes = [sum(map(attrgetter("n"), groups)) for groups in self.parts.values()]
+        return np.array(sizes, np.intp)
 
     def links(self) -> Any:
         """Return a sparse matrix L. L times the rows of all pieces are the weighted terms."""
@@ -304,6 +312,81 @@ class Block:
         rows = (piece.toarray() if is_sparse(piece) else piece) - mean
         product = rows.T @ (half @ rows)
         return np.asarray(product + product.T)
+
+
+class TermRows:
+    """The terms of a block, times the roots of their weights, as differences of rows.
+
+    Columns are multiplied by each row once, and then differences are taken. Products of float32
+    rows are float32, unless ``double``. If there are fewer terms than rows, the terms are the rows.
+    """
+
+    def __init__(self, block: Block, closing: Block | None = None, *, double: bool) -> None:
+        #: True if there are other terms than the closing ones.
+        self.learns = bool(block.parts)
+        self.closing = [] if closing is None else [*closing.parts]
+        block = block if closing is None else block.with_terms(closing)
+        ends = np.cumsum([0, *block.sizes()]).tolist()
+        #: The place of the terms of each part.
+        self.terms = [*zip(block.parts, map(slice, ends[:-1], ends[1:]), strict=True)]
+        self.shares, links = block.of_terms, block.links()
+        used, pieces = np.unique(links.indices[links.data != 0.0]), [*map(as_rows, block.pieces)]
+        rows: Any = block.stacked([*chain.from_iterable(block.parts.values())])
+        self.squares = row_squares(rows)
+        if len(rows) <= len(used):
+            links = sp.eye_array(len(rows), format="csr")
+        elif any(map(is_sparse, pieces)):
+            rows = sp.vstack(pieces, format="csr")
+        else:
+            rows = np.concatenate(pieces, dtype=np.float64)
+            if len(used) < len(rows):
+                rows, links = rows[used], links[:, used]
+            rows -= rows.mean(axis=0)  # differences of small products lose fewer digits
+        single = not double and block.chunk is not None and block.chunk.rows.dtype == np.float32
+        self.links, self.rows = links, rows.astype(np.float32 if single else np.float64, copy=False)
+
+    def along(self, columns: Float64s) -> Float64s:
+        """Return the terms times columns."""
+        products = self.rows @ columns.astype(self.rows.dtype, copy=False)
+        return np.asarray(self.links @ products, np.float64)
+
+    def combined(self, H: Float64s) -> Float64s:
+        """Return ``H^T`` times the terms."""
+        coefficients = (self.links.T @ H).astype(self.rows.dtype, copy=False)
+        return np.asarray(coefficients.T @ self.rows, np.float64)
+
+    def residual(self, H: Float64s | None, basis: Float64s) -> Float64s:
+        """Return ``H^T`` times the terms outside the frame, scaled by the size of what they add.
+
+        If H is None, the rows of the terms are returned, which span the terms.
+        """
+        if H is not None:
+            H = H / np.maximum(np.abs(H).max(axis=0, initial=0.0), 1e-290)
+            G = self.combined(H * reciprocals(np.sqrt(self.squares @ H**2)))
+        else:
+            G = unit_rows(dense(self.rows))
+        inside = G @ basis.T
+        G -= inside @ basis
+        if (np.einsum("ij,ij->i", inside, inside) > np.einsum("ij,ij->i", G, G)).any():
+            G -= (G @ basis.T) @ basis  # again, to remove rounding errors
+        return G
+
+    def concentration(self, shares: Shares, K: Float64s, basis: Float64s) -> tuple[float, int]:
+        """Return the concentration of penalised terms outside the frame, and their number.
+
+        The concentration is the mean square of a term along another term, divided by its mean
+        square along all directions. It is k if the terms span a fraction 1 / k of the directions,
+        and at least 1.
+        """
+        penalised = self.shares(shares)[:, 0] < 0.0
+        n = int(penalised.sum())
+        if n < 2:
+            return 1.0, n
+        outside = dense(self.links[penalised] @ self.rows) - K[penalised] @ basis
+        inner = outside @ outside.T
+        size = np.maximum(inner.diagonal(), 1e-290)
+        along = ((inner**2).sum(axis=1) / size - size).sum() / (n - 1)
+        return float(max((basis.shape[1] - len(basis)) * along / size.sum(), 1.0)), n
 
 
 @storable(mean="f8 W", weight="number", fixed="bool")
