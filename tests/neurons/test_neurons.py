@@ -222,5 +222,6 @@ def test_a_later_chunk_of_other_classes_raises(given, message):
 )
 def test_the_rates_of_hebbian_neurons_are_rejected_elsewhere(kind, call):
     rows, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    named = {"classes": [0, 1]} if call == "partial_fit" and is_classifier(kind()) else {}
     with pytest.raises(ValueError, match="for Hebbian neurons only"):
-        getattr(kind(learning_rate=Auto()), call)(rows, y)
+        getattr(kind(learning_rate=Auto()), call)(rows, y, **named)
