@@ -125,9 +125,10 @@ def counts_of_pairs(
     same = np.asarray(signs) > 0
     positive = weights > 0
     distances, same, weights = distances[positive], same[positive], weights[positive]
-    ends, places = np.unique(distances, return_inverse=True)
-    width = 0.0
-    if len(ends) > exact_pairs:
+    ends, width = np.unique(distances), 0.0
+    if len(ends) <= exact_pairs:
+        places = np.searchsorted(ends, distances)
+    else:
         width = float(ends[-1]) / bins
         places = np.minimum(np.ceil(distances / width).astype(np.intp), bins)
         ends = np.concatenate([width * np.arange(bins), ends[-1:]])
