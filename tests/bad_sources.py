@@ -124,6 +124,7 @@ FILES = {
     "video: junk": ("x.mp4", b"\0\0\0\x18ftypmp42" + b"junk" * 40, "not a video, or it is damaged"),
     "sound: junk": ("x.wav", b"RIFF" + b"\xff" * 50, "not a sound file, or it is damaged"),
     "sound: empty": ("x.wav", wav(0), "has 0 samples"),
+    "sound: cut off": ("x.wav", wav(9000)[:5000], "is cut off: it has 4956 bytes"),
     "png: junk": ("x.png", b"junk", "not an image"),
     "pickle": ("x.pkl", pickle.dumps(Bomb()), "unknown format"),
 }

@@ -51,6 +51,15 @@ def test_law_4_merges_keep_the_size(member):
     assert sizes[-1] <= sizes[20] + 8  # a count of rows may take more bytes
 
 
+@pytest.mark.parametrize("member", keeping(1)[::3], ids=lambda one: repr(one.estimator))
+def test_law_4_a_thousand_merges_keep_the_size(member):
+    part = clone(member.estimator).fit(*DATA[member.data])
+    first = merged = part.merge(part)
+    for _ in range(1000):
+        merged = merged.merge(part)
+    assert len(pickle.dumps(merged)) < 1.1 * len(pickle.dumps(first))
+
+
 #: Members that add parts of the rows, or make products on them.
 IN_PARTS = [m for m in MEMBERS if 1 in m.laws or getattr(m.estimator, "solver", "") == "krylov"]
 

@@ -21,6 +21,10 @@ Estimator = TypeVar("Estimator")
 Model = TypeVar("Model", bound="Guarded")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+#: A fork waits at most this number of seconds for each step of another thread. The child of a fork
+#: that does not wait finds the model broken.
+LONGEST_WAIT = 1.0
+
 
 class BrokenModelError(RuntimeError):
     """Error of a model whose last ``partial_fit`` was cut short while it changed the model.
@@ -85,14 +89,32 @@ class Guard:
         self.broken = self in self.stepping
 
 
+#: The locks that a fork holds.
+_fork_locks: list[Any] = []
+
+
+def _before_fork() -> None:
+    """Wait for the steps of other threads, so that the child has complete models."""
+    _fork_locks.extend(
+        lock
+        for lock in [guard.lock for guard in list(Guard.stepping)]
+        if lock.acquire(timeout=LONGEST_WAIT)
+    )
+
+
+def _after_fork() -> None:
+    while _fork_locks:
+        _fork_locks.pop().release()
+
+
 def _in_child() -> None:
-    """Give the models of a fork new locks. A model in the middle of a step is broken there."""
+    _fork_locks.clear()
     Guard.stepping.clear()
     Guard.n_forks += 1
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
 
 
 class Guarded(Documented):

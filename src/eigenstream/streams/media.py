@@ -1,5 +1,6 @@
 """Readers of images, videos and sound. Each frame or window of samples is a row."""
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -117,6 +118,12 @@ class Video(Pictures):
 #: The smallest power, 120 dB below a full-scale sine. It keeps the logarithm of silence finite.
 SILENCE = 1e-12
 
+#: The line of libsndfile's log about a file with fewer bytes of sound than its header names.
+CUT_OFF = re.compile(r"(?:data|SSND|Data Size|riff)\s*: (\d+) \(should be (\d+)\)")
+
+#: Programs that write to a pipe name sizes from here on, because they do not know the size.
+UNKNOWN_SIZE = (1 << 31) - (1 << 16)
+
 
 class Sound(SlicedTable):
     """Log spectra of a sound file, averaged over its channels.
@@ -132,7 +139,11 @@ class Sound(SlicedTable):
         self.window = check_whole(window, "window", least=2)
         self.hop = self.window // 2 if hop is None else check_whole(hop, "hop")
         with self._sound() as sound:
-            rate, frames = int(sound.samplerate), int(sound.frames)
+            rate, frames, log = int(sound.samplerate), int(sound.frames), str(sound.extra_info)
+        sizes = CUT_OFF.search(log)
+        if sizes and int(sizes[2]) < int(sizes[1]) < UNKNOWN_SIZE:
+            sizes_text = f"it has {sizes[2]} bytes, and its header names {sizes[1]}"
+            raise StreamError(f"{self.name} is cut off: {sizes_text}. Copy it again.")
         if frames < self.window:
             raise StreamError(f"{self.name} has {frames} samples. Use a shorter window than that.")
         self.describe(((frames - self.window) // self.hop + 1, self.window // 2 + 1), np.float32)
