@@ -83,8 +83,8 @@ def test_the_flow_stays_orthonormal_for_a_million_steps():
     assert orthonormality_error(solver.sums.vectors.T) < 1e-12
 
 
-@pytest.mark.parametrize("value", [1e160, 1e200])
-def test_squares_that_overflow_are_unstable_steps(value):
+@pytest.mark.parametrize("value", [1e160, 1e200, np.nan])
+def test_squares_that_overflow_and_nan_are_unstable_steps(value):
     rows = np.random.default_rng(0).standard_normal((60, 4))
     rows[40] *= value
     solver = Flow(2, center=False)

@@ -25,7 +25,7 @@ from eigenstream.persistence.codec import Arrays, can_be_saved, decode, encode
 from eigenstream.rows.guard import snapshot
 
 #: The format of the files.
-VERSION = 5
+VERSION = 6
 
 #: Half of the header size that safetensors reads, because quotes are escaped inside its header.
 MOST_HEADER = 50_000_000
