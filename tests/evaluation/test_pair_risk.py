@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 from eigenstream import ClassSubspace, PairMetric, PairSubspace, load, sample_pairs, save
 from eigenstream.evaluation.pair_risk import rate_interval
@@ -80,3 +81,16 @@ def test_a_rate_of_zero_counts_a_quarter_of_a_pair():
     logs = np.log([0.25 / 12, 0.25 / 12, 1.0 / 4.0])  # without class 0, 1 and 2
     assert found.rate == 1 / 12
     assert found.log_error == pytest.approx(np.sqrt(2.0 * logs.var()))
+
+
+def test_the_interval_covers_the_rate_of_new_classes():
+    rng = np.random.default_rng(0)
+    many = np.sort(pdist(drawn(rng, 1000, 1)))
+    codes, covered = np.repeat(np.arange(15), 6), []
+    for _ in range(100):
+        Z = drawn(rng, 15, 6)
+        apart = pdist(Z)[codes[np.triu_indices(90, 1)[0]] != codes[np.triu_indices(90, 1)[1]]]
+        threshold = np.quantile(apart, 0.01)
+        low, high = rate_interval(Z, codes, threshold).interval
+        covered.append(low <= np.searchsorted(many, threshold) / len(many) <= high)
+    assert np.mean(covered) > 0.85

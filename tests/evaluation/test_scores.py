@@ -208,3 +208,18 @@ def test_blocks_are_equal_and_gap_rows_apart(n, n_blocks, gap):
 def test_too_many_blocks_are_rejected():
     with pytest.raises(ValueError, match="exceeds the 10 rows"):
         time_blocks(np.zeros((10, 2)), 4, gap=3)
+
+
+def test_interval_speaks_of_fresh_examples():
+    areas, variances = [], []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        labels = np.repeat([0, 1, 2], 15)
+        Z = rng.normal(size=(45, 2)) + 2.0 * np.eye(3)[labels, :2]
+        roc = pair_roc(Z, labels)
+        areas.append(roc.area)
+        variances.append(roc.standard_error**2)
+    # A variance from 300 draws errs by sqrt(2 / 300) = 0.08 of itself: five of those, and a tenth
+    # for the jackknife's own bias of order 1 / (examples a class). Pairs taken as independent
+    # would claim a variance several times too small.
+    assert np.mean(variances) == pytest.approx(np.var(areas), rel=0.5)

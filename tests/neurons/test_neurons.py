@@ -225,3 +225,20 @@ def test_the_rates_of_hebbian_neurons_are_rejected_elsewhere(kind, call):
     named = {"classes": [0, 1]} if call == "partial_fit" and is_classifier(kind()) else {}
     with pytest.raises(ValueError, match="for Hebbian neurons only"):
         getattr(kind(learning_rate=Auto()), call)(rows, y, **named)
+
+
+def test_oja_keeps_the_stationary_angle_of_its_rate():
+    """cos^2 = (beta - eta/2) / (beta (1 + eta/2)) at the rate eta / N for large N ([DYN] 3.9)."""
+    rng = np.random.default_rng(1)
+    N, beta, eta = 200, 3.0, 1.0
+    scale = np.ones(N)
+    scale[0] = np.sqrt(1 + beta)
+    neuron = OjaNeuron(
+        learning_rate=Constant(eta / N), center=False, init=np.eye(1, N), record_every=100
+    )
+    for _ in range(10):
+        neuron.partial_fit(rng.standard_normal((4000, N)) * scale)
+    squares = neuron.history_.weights[neuron.history_.step > 4000, 0, 0] ** 2
+    expected = (beta - eta / 2) / (beta * (1 + eta / 2))
+    # One run's spread is about 1.6 / sqrt(N); the mean over 36000 / N relaxation times is finer.
+    assert abs(np.mean(squares) - expected) < 3 * 1.6 / np.sqrt(N) / np.sqrt(36000 / N / 2)

@@ -134,3 +134,24 @@ def test_a_share_of_the_variance_as_rank():
     some = DynamicSubspace(None, rank=0.9).fit(ROWS)
     assert some.n_components_ < 3
     assert some.solved_with(rank=None).n_components_ == 3
+
+
+@pytest.mark.parametrize(("width", "noise", "share"), [(6, 0.3, 0.05), (12, 1.0, 0.2)])
+def test_gaps_leave_decay_and_period(width, noise, share):
+    rows = rotating(6000, noise=noise, width=width)
+    complete = DynamicSubspace(3, lag=2).fit(rows)
+    gaps = np.where(np.random.default_rng(0).random(rows.shape) < share, np.nan, rows)
+    dynamic = DynamicSubspace(None, lag=2, missing="available").fit(gaps)
+    assert (np.abs(dynamic.propagator_eigenvalues_) < 1.0).all()
+    assert_allclose(dynamic.periods_[:2], complete.periods_[:2], rtol=0.01)
+    assert_allclose(np.abs(dynamic.propagator_eigenvalues_[:2]), 0.98**2, atol=0.02)
+    assert (dynamic.singular_values_ < 1.0).all()
+    never = np.insert(gaps, 2, np.nan, axis=1)
+    other = DynamicSubspace(3, lag=2, missing="available").fit(never)
+    assert np.isnan(other.components_[:, 2]).all()
+    assert np.isnan(other.modes_[:, 2]).all()
+    assert_allclose(
+        other.propagator_eigenvalues_,
+        DynamicSubspace(3, lag=2, missing="available").fit(gaps).propagator_eigenvalues_,
+        atol=1e-9,
+    )

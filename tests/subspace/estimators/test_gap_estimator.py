@@ -217,3 +217,21 @@ def test_bounds_need_complete_rows():
     with pytest.raises(ValueError, match="unweighted means"):
         subspace_bound(model, 0.05, Independent())
     assert np.isnan(model.path([0.5, 0.9]).error_bound).all()
+
+
+def test_slow_features_survive_gaps():
+    rng = np.random.default_rng(1)
+    n, scales = 3000, np.r_[40.0, 20.0, rng.uniform(0.3, 1.0, 18)]
+    sources = np.zeros((n, 20))
+    decays = np.exp(-1.0 / scales)
+    for t in range(1, n):
+        sources[t] = decays * sources[t - 1] + np.sqrt(1 - decays**2) * rng.normal(size=20)
+    rows = sources @ rng.normal(size=(20, 20))
+    gaps = np.where(rng.random(rows.shape) < 0.2, np.nan, rows)
+    slow = SlowSubspace(2, lag=5, criterion="ratio", missing="available").fit(gaps)
+    z = np.column_stack([slow.transform(rows), np.ones(n)])
+    rest = sources[:, :2] - z @ np.linalg.lstsq(z, sources[:, :2], rcond=None)[0]
+    assert 1.0 - rest.var() / sources[:, :2].var() > 0.8
+    with pytest.raises(ValueError, match="missing='skip' leaves"):
+        SlowSubspace(2, lag=5, criterion="ratio", missing="skip").fit(gaps)
+    assert_allclose(autocorrelations(slow, gaps), slow.result_.autocorrelations, atol=1e-10)
