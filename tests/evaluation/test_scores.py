@@ -219,7 +219,7 @@ def test_interval_speaks_of_fresh_examples():
         roc = pair_roc(Z, labels)
         areas.append(roc.area)
         variances.append(roc.standard_error**2)
-    # A variance from 300 draws errs by sqrt(2 / 300) = 0.08 of itself: five of those, and a tenth
-    # for the jackknife's own bias of order 1 / (examples a class). Pairs taken as independent
-    # would claim a variance several times too small.
+    # A variance from 300 draws errs by sqrt(2 / 300) = 0.08 of itself. The tolerance is five of
+    # those, and a tenth for the bias of the jackknife. Pairs taken as independent would claim a
+    # variance several times too small.
     assert np.mean(variances) == pytest.approx(np.var(areas), rel=0.5)
