@@ -201,13 +201,26 @@ class Block:
 
     def apply(self, columns: Float64s, shares: Shares) -> Float64s:
         """Return T @ columns for the given shares of the parts in T."""
-        if not self.pieces:  # no term joins the classes or pairs of two workers
-            return np.zeros((self.n_features, columns.shape[1]))
-        links, pieces = self.links(), [*map(as_rows, self.pieces)]
-        along = links @ np.concatenate([np.asarray(piece @ columns) for piece in pieces])
-        taken = links.T @ (self.of_terms(shares) * along)
-        parts = np.split(taken, np.cumsum([piece.shape[0] for piece in pieces])[:-1])
-        return np.asarray(sum(piece.T @ part for piece, part in zip(pieces, parts, strict=True)))
+        pieces = [*map(as_rows, self.pieces)]
+        products = [np.asarray(piece @ columns) for piece in pieces]
+        taken = [np.zeros_like(product) for product in products]
+        for group in chain.from_iterable(self.parts.values()):
+            (i, now), (j, past) = group.now, group.past
+            at, before = (slice(None) if where is None else index(where) for where in (now, past))
+            apart = shares.get(group.part, 0.0) * (products[i][at] - products[j][before])
+            if group.weights is not None:
+                apart *= group.weights[:, None]
+            for k, where, signed in ((i, now, apart), (j, past, -apart)):
+                if where is None:
+                    taken[k] += signed.sum(axis=0)
+                elif isinstance(where, Runs):
+                    taken[k][index(where)] += signed
+                else:  # a row may have several terms
+                    np.add.at(taken[k], where, signed)
+        total = np.zeros((self.n_features, columns.shape[1]))
+        for piece, part in zip(pieces, taken, strict=True):
+            total += piece.T @ part
+        return total
 
     def of_terms(self, shares: Shares) -> Float64s:
         """Return the share of each term, as a column."""
