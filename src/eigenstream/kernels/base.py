@@ -21,6 +21,8 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     6
     """
 
+    options = {"no_cfunc_wrapper": True} | options  # nothing calls the loops from C
+
     def decorate(function: Any) -> Any:
         try:
             return numba.njit(**options)(function)

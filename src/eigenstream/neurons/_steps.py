@@ -212,13 +212,9 @@ class Network(NamedTuple):
         return self._replace(weights=self.weights.copy(), velocity=self.velocity.copy())
 
 
-_inner = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_inner = njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
 _fast = njit(
-    cache=True,
-    error_model="numpy",
-    fastmath={"reassoc", "contract"},
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
+    cache=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True
 )
 #: The number of rows of which ``mean_loss`` holds the answers of all layers.
 READ = 1024
@@ -328,7 +324,7 @@ def _compare(answers, targets, weights, order, first, kind, deltas):
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _steps(
     sizes,
     weights,

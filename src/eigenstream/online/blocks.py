@@ -16,14 +16,8 @@ import numpy as np
 
 from eigenstream.kernels.base import njit, types
 
-#: The decorator of functions that only loops call: numba makes no entry from Python or C.
-_inner = njit(
-    cache=True,
-    error_model="numpy",
-    fastmath={"contract"},
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-)
+#: The decorator of functions that only loops call: numba makes no entry from Python.
+_inner = njit(cache=True, error_model="numpy", fastmath={"contract"}, no_cpython_wrapper=True)
 
 #: Penalised terms let the errors of an orthonormal frame grow by exp(strain). The frame is made
 #: orthonormal again at this strain. A larger value costs digits, a smaller one time.
@@ -302,7 +296,7 @@ def advance_loop() -> Any:
     rows = types.Array(types.float64, 2, "C", readonly=True)
     group: Any = types.Tuple
     terms, out = group((WHOLE, WHOLE, LINE, TABLE, LINE)), group((TABLE, TABLE, LINE))
-    loop = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)(_advance)
+    loop = njit(cache=True, error_model="numpy", nogil=True)(_advance)
     loop.compile(types.intp(types.intp, TABLE, TABLE, TABLE, LINE, LINE, rows, terms, out))
     (compiled,) = loop.overloads.values()
     return compiled.entry_point  # the dispatcher would look at the types for 0.2 ms a call

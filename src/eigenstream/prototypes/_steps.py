@@ -25,10 +25,8 @@ FEW = 2**11
 #: The smallest share of a unit that a step keeps, and the scale at which a block ends.
 LEAST, SMALL = 1e-30, 1e-100
 
-#: The decorator of functions that only loops call: numba makes no entry from Python or C.
-inner = njit(
-    cache=True, error_model="numpy", fastmath=LOOSE, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
+#: The decorator of functions that only loops call: numba makes no entry from Python.
+inner = njit(cache=True, error_model="numpy", fastmath=LOOSE, no_cpython_wrapper=True)
 
 #: The grid argument of rules without a grid.
 NO_GRID = (1, 1, False, False, True, 1.0)
