@@ -148,10 +148,6 @@ class Neurons(Guarded, ABC):
                 self._records.append((self._steps, *self._parts()))
             start = stop
 
-    def _schedule(self) -> Schedule:
-        """Return the schedule of the learning rate."""
-        return as_schedule(self.learning_rate)
-
     def _check_stable(self, done: int, gains: Float64s, remedy: str = "") -> None:
         """Raise if fewer steps were done than there are learning rates."""
         if done < len(gains):
@@ -210,7 +206,8 @@ class SupervisedNeurons(Neurons):
     loss_curve_: list[float]
 
     def _schedule(self) -> Schedule:
-        schedule = super()._schedule()
+        """Return the schedule of the learning rate."""
+        schedule = as_schedule(self.learning_rate)
         if isinstance(schedule, Auto):
             raise ValueError(
                 f"learning_rate={schedule!r} is for Hebbian neurons only. Pass a number, another "

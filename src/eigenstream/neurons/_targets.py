@@ -27,8 +27,8 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
     """
 
     classes_: Array
-    #: A single unit answers with the second class above this response.
-    _threshold: ClassVar[float] = 0.0
+    #: The target of a unit for rows of other classes than its own, which have the target 1.
+    _other: ClassVar[float] = -1.0
 
     @learns_rows
     def partial_fit(
@@ -99,8 +99,34 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         answers = self._answers(X)
         codes: Array = answers.argmax(axis=1)
         if answers.shape[1] == 1:
-            codes = (answers[:, 0] > self._threshold).astype(np.int64)
+            codes = (answers[:, 0] > 0.5 * (self._other + 1.0)).astype(np.int64)
         return self.classes_[codes]
+
+    @maps_streams
+    def decision_function(self, X: RowsLike) -> Float64s:
+        """Return the responses of the units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a stream
+            The rows.
+
+        Returns
+        -------
+        array of shape (n,) for two classes, or (n, n_classes)
+            The responses. For two classes, positive values stand for the second one.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import Perceptron
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = Perceptron(random_state=0).fit(X, y > 0)
+        >>> model.decision_function(X[::50]) > 0
+        array([False,  True,  True])
+        """
+        responses = self._answers(X)
+        return responses[:, 0] if responses.shape[1] == 1 else responses
 
     @property
     def _n_units(self) -> int:
@@ -113,7 +139,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         self.classes_ = np.unique(np.append(vars(self).get("classes_", labels[:0]), labels))
 
     def _coded(self, y: LabelsLike) -> Float64s:
-        """Return 1 for the class of each row and 0 for others, in one column for two classes."""
+        """Return 1 for the class of each row, one unit in each column; one unit for two classes."""
         labels, classes = labels_of(y), self.classes_
         if len(classes) < 2:
             raise ValueError(f"{classes} is only one class. Pass at least two.")
@@ -125,8 +151,8 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
                 f"classes {classes.tolist()!r:.100}. Name all classes in the first call, "
                 f"partial_fit(X, y, classes=...), or call fit to start again."
             )
-        indicators = np.asarray(codes[:, None] == np.arange(len(classes)), np.float64)
-        return indicators[:, 1:].copy() if len(classes) == 2 else indicators
+        targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, self._other)
+        return targets[:, 1:].copy() if len(classes) == 2 else targets
 
 
 def labels_of(y: LabelsLike) -> Array:
@@ -285,37 +311,3 @@ class LinearUnits(SupervisedNeurons):
 
     def _respond(self, rows: Float64s) -> Float64s:
         return rows @ self._weights().T
-
-
-class LinearClassifying(Classifying, LinearUnits):
-    """One unit for two classes, or one unit for each class against the rest."""
-
-    @maps_streams
-    def decision_function(self, X: RowsLike) -> Float64s:
-        """Return the responses of the units.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features), or a stream
-            The rows.
-
-        Returns
-        -------
-        array of shape (n,) for two classes, or (n, n_classes)
-            The responses. For two classes, positive values stand for the second one.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from eigenstream import Perceptron
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = Perceptron(random_state=0).fit(X, y > 0)
-        >>> model.decision_function(X[::50]) > 0
-        array([False,  True,  True])
-        """
-        responses = self._answers(X)
-        return responses[:, 0] if responses.shape[1] == 1 else responses
-
-    def _coded(self, y: LabelsLike) -> Float64s:
-        """Return +1 and -1, one unit in each column."""
-        return 2.0 * super()._coded(y) - 1.0

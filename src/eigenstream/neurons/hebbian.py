@@ -31,7 +31,7 @@ from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import KEEPING, Fit, fit_of, keeper_of
 from eigenstream.rows.guard import changing, publishes
 from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams, reads_rows
-from eigenstream.schedules import Auto, LearningRate, Schedule
+from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 
 #: Two flags: a unit subtracts the responses of the units up to itself, and it is normalised.
 FORMS = {"normalized": (False, True), "linear": (True, False), "hebb": (False, False)}
@@ -131,6 +131,7 @@ class OnlineNeurons(Transforming, Neurons):
 
     n_components: int = 1
     learning_rate: LearningRate
+    unit_rates: ArrayLike | None = None
     center: bool
     init: ArrayLike
     tol: float
@@ -143,10 +144,6 @@ class OnlineNeurons(Transforming, Neurons):
     @abstractmethod
     def _form(self) -> tuple[bool, bool]:
         """The two flags of the form of ``hebbian_steps``."""
-
-    def _factors(self) -> Float64s:
-        """Return a factor of the learning rate for each unit."""
-        return np.ones(self.n_components)
 
     @fits_dask
     @documented_by(KEEPING)
@@ -278,11 +275,14 @@ class OnlineNeurons(Transforming, Neurons):
         self._latest = np.zeros_like(weights)
 
     def _schedule(self) -> Schedule:
-        return self.AUTO if str(self.learning_rate) == "auto" else super()._schedule()
+        """Return the schedule of the learning rate."""
+        return self.AUTO if str(self.learning_rate) == "auto" else as_schedule(self.learning_rate)
 
     def _learn(self, rows: Matrix) -> None:
         """Take a step for each row."""
-        rate, factors = self._schedule(), self._factors()
+        rate, factors = self._schedule(), np.ones(self.n_components)
+        if self.unit_rates is not None:
+            factors = check_numbers(self.unit_rates, "unit_rates", count=len(factors), least=0)
         averaging = rate.averaging if isinstance(rate, Auto) else None
         power = -1.0 if averaging is None else float(averaging)
         rows = np.require(rows, np.float64, ["C", "W"])
@@ -506,8 +506,3 @@ class SangerNetwork(OnlineNeurons):
     @property
     def _form(self) -> tuple[bool, bool]:
         return True, self.normalize
-
-    def _factors(self) -> Float64s:
-        if self.unit_rates is None:
-            return super()._factors()
-        return check_numbers(self.unit_rates, "unit_rates", count=self.n_components, least=0)

@@ -16,7 +16,7 @@ from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, LabelsLike, Matrix, RandomState, Values
 from eigenstream.neurons._base import RATE, Start, SupervisedRows, stalled
 from eigenstream.neurons._steps import Units, linear_steps
-from eigenstream.neurons._targets import LinearClassifying, LinearUnits, Regressing
+from eigenstream.neurons._targets import Classifying, LinearUnits, Regressing
 from eigenstream.rows.fit import Fit
 from eigenstream.schedules import Constant, LearningRate, Schedule
 
@@ -59,7 +59,7 @@ STREAM_RATE = 0.1
 )
 @documented
 @dataclass(eq=False, repr=False)
-class Perceptron(LinearClassifying):
+class Perceptron(Classifying, LinearUnits):
     """Rosenblatt's perceptron: threshold units that learn from their mistakes [1]_.
 
     With y = +1 or -1 and the response v = <w, x> + b, a row with y v <= 0 is a mistake. It changes
@@ -421,7 +421,7 @@ class AdalineRegressor(Regressing, _WidrowHoff):
 
 @storable()
 @documented
-class Adaline(LinearClassifying, _WidrowHoff):
+class Adaline(Classifying, _WidrowHoff):
     """Adaline for classification: linear neurons that learn +1 and -1 [1]_.
 
     A step on the row x with target d reduces the error e = d - <w, x> - b of the response before
