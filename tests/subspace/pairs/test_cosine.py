@@ -67,7 +67,7 @@ def test_the_family_compares_the_distances_of_the_definition(seed):
         for member, squares in zip(members, table, strict=True)
     }
     for (shrinkage, mixing, number, normalize), squares in distances.items():
-        metric = metric_of(within, between, shrinkage, mixing, number)
+        metric = metric_of(within, between, shrinkage, mixing, int(min(number, WIDTH)))
         inner = rows @ metric @ rows.T
         norms = np.sqrt(np.diag(inner)) if normalize else np.ones(len(rows))
         inner = inner / np.outer(*2 * [np.where(norms > 0.0, norms, 1.0)])

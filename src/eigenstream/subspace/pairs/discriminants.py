@@ -136,7 +136,7 @@ class Axes:
 
 def components_of(
     axes: Axes,
-    shrinkage: float,
+    discriminants: Discriminants,
     mixing: float,
     n_components: int | None,
     energy: float | None = 1.0,
@@ -147,7 +147,6 @@ def components_of(
     of the mapped rows. With mixing and ``n_components=None``, ``energy`` is the share of the mean
     squared distance to keep, or None for all directions.
     """
-    discriminants = axes.discriminants(shrinkage)
     scales = discriminants.scales
     weights, rest = discriminants.weights(mixing)
     if mixing == 0.0:

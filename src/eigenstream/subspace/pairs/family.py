@@ -51,7 +51,7 @@ ENERGY = 0.99
 
 #: Shrinkage, mixing, number of components and ``normalize`` of a member of the ratios.
 NAMES = ("shrinkage", "mixing", "n_components", "normalize")
-Ratio = tuple[float, float, int | None, bool]
+Ratio = tuple[float, float, float, bool]
 
 Member = TypeVar("Member")
 
@@ -245,7 +245,7 @@ def _place(losses: Float64s) -> float:
 class Ratios(Family):
     """Weighted discriminants, with Euclidean or cosine distance after the map.
 
-    A number of components of None stands for all of them.
+    An infinite number of components stands for all of them.
     """
 
     examples: Examples
@@ -253,7 +253,7 @@ class Ratios(Family):
     rate: float = 1.0
     shrinkages: tuple[float, ...] = SHRINKAGES
     mixings: tuple[float, ...] = MIXINGS
-    numbers: tuple[int | None, ...] = (*NUMBERS, None)
+    numbers: tuple[float, ...] = (*NUMBERS, np.inf)
     normalizations: tuple[bool, ...] = (False, True)
     #: The share of the mean squared distance that components keep, without ``normalize``. None
     #: keeps all directions.
@@ -283,9 +283,9 @@ class Ratios(Family):
             # Discriminants are nested. More components than these need other directions.
             few = n_components <= len(axes.discriminants(REGION_SHRINKAGE).variances)
             mixings = MIXINGS[:1] if few else MIXINGS[1:]
-        numbers: tuple[Any, ...] = (n_components,)
-        if n_components == "auto":
-            numbers = (None,) if min(mixings) > 0.0 else (*NUMBERS, None)
+        numbers: tuple[float, ...] = (n_components if fixed_number else np.inf,)
+        if n_components == "auto" and min(mixings) == 0.0:
+            numbers = (*NUMBERS, np.inf)
         no_choice = len(shrinkages) == len(mixings) == 1
         if normalize == "auto" and (fixed_number or examples.several_tasks or no_choice):
             normalizations = (False,)
@@ -300,42 +300,37 @@ class Ratios(Family):
     def squared_distances(self, axes: Axes, rows: Float64s, pairs: Places) -> Distances[Ratio]:
         """Yield the members of each shrinkage, with the squared distances of centred rows.
 
-        With mixing, the distances are those of all components.
+        With mixing, the distances are those of all components. Larger numbers of components than
+        that of discriminants are left out.
         """
         first, second = pairs.T
         along = rows @ axes.vectors
         squares, apart_squares = along**2, (along[first] - along[second]) ** 2
+        kinds = self.normalizations
         for shrinkage in self.shrinkages:
             discriminants = axes.discriminants(shrinkage)
             whitening = discriminants.scales**2
             projected = along @ (discriminants.scales[:, None] * discriminants.vectors)
             apart = np.take(projected, first, axis=0) - np.take(projected, second, axis=0)
-            options = self._options(len(discriminants.variances))
-            mixings = np.array([[mixing] for mixing, _ in options])
-            limits = [[np.inf if k is None or mixing > 0.0 else k] for mixing, k in options]
+            n = len(discriminants.variances)
+            options = [
+                (mixing, k)
+                for mixing in self.mixings
+                for k in self.numbers
+                if k == self.numbers[-1] or (mixing == 0.0 and k < n)
+            ]
+            mixings, limits = np.array(options).T[..., None]
             weights, rests = discriminants.weights(mixings)
-            weights = np.where(np.arange(weights.shape[1]) < limits, weights - rests, 0.0)
+            chosen = (mixings > 0.0) | (np.arange(n) < limits)
+            weights = np.where(chosen, weights - rests, 0.0)
             euclidean = weights @ (apart**2).T + rests * (apart_squares @ whitening)
             distances = {False: euclidean}
-            if True in self.normalizations:
+            if True in kinds:
                 lengths = weights @ (projected**2).T + rests * (squares @ whitening)
                 lengths = np.sqrt(np.maximum(lengths, 0.0))
                 distances[True] = chords(euclidean, lengths[:, first], lengths[:, second])
-            kinds = self.normalizations
             members = [(shrinkage, mixing, k, kind) for kind in kinds for mixing, k in options]
             yield members, np.concatenate([distances[kind] for kind in kinds])
-
-    def _options(self, n_discriminants: int) -> list[tuple[float, int | None]]:
-        """Return the mixings with the numbers of components to compare at each."""
-        options: list[tuple[float, int | None]] = []
-        for mixing in self.mixings:
-            numbers = self.numbers
-            if mixing > 0.0:
-                numbers = (None if None in numbers else numbers[0],)
-            elif len(numbers) > 1:
-                numbers = tuple(k for k in numbers if k is None or k < n_discriminants)
-            options += [(mixing, k) for k in numbers]
-        return options
 
     def select(self, losses: list[dict[Ratio, float]], folds: Folds) -> tuple[Ratio, Selection]:
         """Return the candidate nearest to the preferred one, of those near the best.
@@ -347,7 +342,8 @@ class Ratios(Family):
         if not losses:
             first = self.shrinkages, self.mixings, self.numbers[-1:], self.normalizations[:1]
             losses = [dict.fromkeys(product(*first), 1.0)]
-        members = [member for member in losses[0] if all(member in fold for fold in losses)]
+        common = set(losses[0]).intersection(*losses[1:])
+        members = [member for member in losses[0] if member in common]
         table = np.array([[fold[member] for member in members] for fold in losses])
         kinds = {kind: np.flatnonzero([m[3] == kind for m in members]) for kind in preferred}
         kinds = {kind: places for kind, places in kinds.items() if len(places)}
@@ -359,11 +355,12 @@ class Ratios(Family):
 
         def steps(member: Ratio) -> tuple[int, float, int]:
             shrinkage, mixing, number, _ = member
-            return mixing_steps[mixing], -(number or np.inf), shrinkage_steps[shrinkage]
+            return mixing_steps[mixing], -number, shrinkage_steps[shrinkage]
 
         near = of_kind[near_best(table[:, of_kind], folds.slack)].tolist()
         chosen = min((members[place] for place in near), key=steps)
-        values = np.array([[s, m, k or 0, unit] for s, m, k, unit in members], np.float64)
+        values = np.array(members, np.float64)
+        values[np.isinf(values)] = 0.0
         return chosen, Selection(NAMES, values, table.mean(axis=0), n_folds)
 
     def result(self) -> PairResult:
@@ -374,9 +371,11 @@ class Ratios(Family):
         if others:
             folds = examples.folds()
             member, selection = self.select(self.losses(folds), folds)
-        shrinkage, mixing, n, normalize = member
+        shrinkage, mixing, number, normalize = member
+        n = None if np.isinf(number) else int(number)
         energy = 1.0 if normalize and self.energy is not None else self.energy
-        pairs = self._outside(components_of(axes, shrinkage, mixing, n, energy))
+        discriminants = axes.discriminants(shrinkage)
+        pairs = self._outside(components_of(axes, discriminants, mixing, n, energy))
         if n is not None and len(pairs.values) < n:
             warn_user(
                 f"n_components={n}, but only {len(pairs.values)} directions separate the classes "
@@ -390,7 +389,7 @@ class Ratios(Family):
             mixing=mixing,
             normalize=normalize,
             selection=selection,
-            n_positive=len(axes.discriminants(shrinkage).variances),
+            n_positive=len(discriminants.variances),
         )
 
 

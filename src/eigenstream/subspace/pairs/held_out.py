@@ -112,31 +112,20 @@ def roc_areas(
     """
     order = np.argsort(distances, axis=1)
     ordered = np.take_along_axis(distances, order, axis=1)
-    steps = np.ones((len(ordered), len(same) + 1), np.bool_)
-    np.greater(ordered[:, 1:], ordered[:, :-1], out=steps[:, 1:-1])
-    far = np.where(same, 0, counts)[order]
-    near = np.cumsum(np.where(same, counts, 0)[order], axis=1)
-    heights = near.astype(np.float64)
-    tied = np.flatnonzero(~steps.all(axis=1))
-    below, up_to = _sums_at_ties(near[tied], steps[tied])
-    heights[tied] = 0.5 * (below + up_to)
-    if rate < 1.0:  # the ROC curve is linear between ties
-        passed = np.cumsum(far, axis=1)
-        ends = np.minimum([passed - far, passed], rate * passed[0, -1])
-        first, last = _sums_at_ties(passed[tied], steps[tied])
-        shares = (ends.mean(axis=0)[tied] - first) / np.maximum(last - first, 1)
-        heights[tied] = below + (up_to - below) * shares
-        far = ends[1] - ends[0]
-    areas = (far * heights).sum(axis=1) / (near[0, -1] * far[0].sum())
-    return np.asarray(areas, np.float64)
-
-
-def _sums_at_ties(sums: Places, steps: NDArray[np.bool_]) -> tuple[Places, Places]:
-    """Return cumulative sums before the first and up to the last of equal distances."""
-    before = np.pad(sums, ((0, 0), (1, 0)))[:, :-1]
-    first = np.maximum.accumulate(np.where(steps[:, :-1], before, 0), axis=1)
-    last = np.where(steps[:, 1:], sums, sums[:, -1:])
-    return first, np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    near, far = np.where(same, counts, 0.0)[order], np.where(same, 0.0, counts)[order]
+    rises = ordered[:, 1:] > ordered[:, :-1]
+    for k in np.flatnonzero(~rises.all(axis=1)):  # equal distances are one step of the curve
+        steps = np.flatnonzero(np.append(True, rises[k]))
+        for kind in (near[k], far[k]):
+            kind[: len(steps)] = np.add.reduceat(kind, steps)
+            kind[len(steps) :] = 0.0
+    n_near, n_far = near[0].sum(), far[0].sum()
+    heights = np.cumsum(near, axis=1) - near / 2.0
+    if rate < 1.0:  # inside a step, the curve is a line
+        accepted = np.clip(rate * n_far - np.cumsum(far, axis=1) + far, 0.0, far)
+        heights -= near * (0.5 - accepted / (2.0 * np.maximum(far, 1.0)))
+        far = accepted
+    return np.asarray((far * heights).sum(axis=1) / (n_near * rate * n_far), np.float64)
 
 
 def learner_of(terms: Terms, rows: Chunk) -> Learner:
@@ -344,15 +333,11 @@ def sampled_pairs(
     order = np.lexsort((codes, tasks))
     codes, tasks = codes[order], tasks[order]
     weights = weights[order] / np.bincount(tasks, weights[order])[tasks]
-    ends, equal = np.cumsum(weights), bool(np.ptp(weights) == 0.0)
+    ends = np.cumsum(weights)
 
     def drawn(low: Places | float, high: Places | float) -> Places:
         draws = low + rng.random(4 * n) * (high - low)
-        if equal:  # a search takes ten times as long
-            places = (draws * (len(ends) / ends[-1])).astype(np.intp)
-        else:
-            places = np.searchsorted(ends, draws, side="right")
-        return np.asarray(np.minimum(places, len(ends) - 1))
+        return np.minimum(np.searchsorted(ends, draws, side="right"), len(ends) - 1)
 
     def partners(first: Places, sets: Places) -> Places:
         bounds = [np.searchsorted(sets, sets, side)[first] for side in ("left", "right")]
