@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 from eigenstream import DynamicSubspace, SlowSubspace, StreamPCA, open_stream
+from eigenstream.processes import Autoregressive
 from eigenstream.subspace import autocorrelations
 from eigenstream.subspace.watchers import values
 
@@ -98,6 +99,25 @@ def test_a_longer_lag_is_named_if_its_time_scale_is_five_times_as_long(factors, 
     message = values.better_lag(np.zeros((10**6, 1)), lags.tolist())
     assert (message is None) == (lag is None)
     assert lag is None or f"Compare lag={lag} with" in message
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    scale=st.floats(0.5, 300.0),
+    noise=st.floats(0.0, 4.0),
+    n_rows=st.integers(100, 9000),
+    lag=st.sampled_from([1, 2, 5]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_lags_and_features_that_are_not_compared_give_no_warning(scale, noise, n_rows, lag, seed):
+    process = Autoregressive(np.exp([-1.0 / scale]), random_state=seed)
+    rows = process.take(n_rows) + noise * np.random.default_rng(seed).standard_normal((n_rows, 1))
+    rows -= rows.mean(axis=0)
+    steps = [lag * k for k in (*values.LADDER, 100) if lag * k < n_rows // 10]
+    message = values.better_lag(rows, steps)
+    assert message == values.better_lag(rows, values.checked_lags(lag, n_rows))
+    if message is not None:
+        assert values.may_disagree(values.at_lags(rows, [lag])[0], lag, n_rows)
 
 
 @settings(max_examples=40, deadline=None)

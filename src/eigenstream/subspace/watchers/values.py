@@ -305,7 +305,7 @@ class RunMeans(SequenceMeans, Watcher):
 
 #: After a fit, the features of the first rows are compared at these multiples of the lag. More rows
 #: give smaller errors, and take more time.
-LADDER = (1, 2, 5, 10, 20, 50, 100)
+LADDER = (1, 2, 5, 10, 20, 50)
 CHECKED_SHARE, LEAST_CHECKED, MOST_CHECKED = 0.2, 6000, 10_000
 
 #: The number of slowest features that are compared. More features take more time.
@@ -330,11 +330,14 @@ class ShortLag(Watcher):
         """Yield a warning if a feature forgets faster at the lag than at later ones."""
         if fit is None or fit.rows.on_workers or not fit.rows.rereadable:
             return
-        answer = model._answer
+        answer, n_rows = model._answer, learner.terms.n_rows
+        most = min(max(int(CHECKED_SHARE * n_rows), LEAST_CHECKED), MOST_CHECKED)
+        exact = answer.forms is not None and not answer.estimated
+        if exact and not may_disagree(answer.autocorrelations, model.lag, min(n_rows, most)):
+            return
         columns = answer.columns[:, :MOST_FEATURES]
         parts: list[Float64s] = []
-        n_rows, most = 0, max(int(CHECKED_SHARE * learner.terms.n_rows), LEAST_CHECKED)
-        most = min(most, MOST_CHECKED)
+        n_rows = 0
         for chunk in fit.reading():
             if chunk.weights is not None or chunk.pairs is not None:
                 return
@@ -344,16 +347,43 @@ class ShortLag(Watcher):
             n_rows += end
             if end < chunk.n or n_rows >= most:
                 break
-        steps = model.lag * np.array(LADDER)
-        lags = steps[steps < n_rows // 10].tolist()
-        if lags and columns.shape[1]:
-            # Operations on few long rows are faster than on many short ones.
-            series = np.ascontiguousarray(np.concatenate(parts).T, np.float64)
-            about = answer.mean @ columns
-            if model.center == "sequences":
-                about = series.mean(axis=1)
-            message = better_lag((series - about[:, None]).T, lags)
-            yield from () if message is None else (message,)
+        # Operations on few long rows are faster than on many short ones.
+        series = np.ascontiguousarray(np.concatenate(parts).T, np.float64)
+        about = answer.mean @ columns
+        if model.center == "sequences":
+            about = series.mean(axis=1)
+        message = better_lag((series - about[:, None]).T, checked_lags(model.lag, n_rows))
+        yield from () if message is None else (message,)
+
+
+def checked_lags(lag: int, n_rows: int) -> list[int]:
+    """Return the multiples of a lag at which an autocorrelation of ``n_rows`` rows can be sure.
+
+    At each lag, that of the time scale ``2 * lag`` is the largest in units of its standard error.
+
+    >>> checked_lags(1, 2000), checked_lags(1, 10_000)
+    ([1, 2, 5, 10], [1, 2, 5, 10, 20, 50])
+    """
+    return [k * lag for k in LADDER if k * lag < n_rows / (4.0 * np.e * SURE**2)]
+
+
+def is_sure(correlations: Float64s, scales: Float64s, n_rows: int) -> NDArray[np.bool_]:
+    """Return which autocorrelations exceed their standard errors, by their time scales in rows."""
+    return correlations > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)
+
+
+def may_disagree(correlations: Float64s, lag: int, n_rows: int) -> bool:
+    """Return whether any later autocorrelation of ``n_rows`` rows can be sure and disagree.
+
+    ``correlations`` are those at the first lag.
+
+    >>> [may_disagree(np.exp([-1 / s]), 1, 2000) for s in (0.1, 5.0, 50.0)]
+    [False, True, False]
+    """
+    scales = implied(correlations, lag)
+    longest = (n_rows / SURE**2 - 1.0) / 2.0
+    possible = is_sure(correlations, scales, n_rows) & (DISAGREE * scales < longest)
+    return bool(possible[:MOST_FEATURES].any())
 
 
 def at_lags(features: Float64s, lags: list[int]) -> Float64s:
@@ -374,12 +404,14 @@ def better_lag(features: Float64s, lags: list[int]) -> str | None:
     faster than the lag, lowers the scale at short lags. A process that is still correlated at the
     first lag does not warn, because its features may be informative.
     """
+    if len(lags) < 2:
+        return None
     n_rows, steps = len(features), np.array(lags)[:, None]
     correlations = at_lags(features, lags)
     scales = implied(correlations, 1) * steps
     # Oscillations give negative autocorrelations, and short series give uncertain ones.
-    sure = correlations > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)
-    sure = np.logical_and.accumulate(sure & np.isfinite(scales), axis=0)
+    sure = is_sure(correlations, scales, n_rows) & np.isfinite(scales)
+    sure = np.logical_and.accumulate(sure, axis=0)
     scales = np.where(sure, scales, 0.0)
     disagrees = scales.max(axis=0) > DISAGREE * scales[0]
     for k in np.flatnonzero(disagrees):
