@@ -166,20 +166,19 @@ class SuspectColumns(Watcher):
         if not isinstance(chunk.rows, np.ndarray):
             self.select(np.zeros(len(self.places), bool))
             return
-        begins = np.zeros(chunk.n, bool)
-        begins[chunk.starts] = True
-        begins[0] |= self.n_rows == 0
-        for part in slice(FEW), slice(FEW, chunk.n):
-            if not len(self.places) or not len(begins[part]):
+        # The first row of all is compared with itself.
+        starts = chunk.starts if self.n_rows else chunk.starts[chunk.starts > 0]
+        for first, last in (0, FEW), (FEW, chunk.n):
+            if not len(self.places) or first >= chunk.n:
                 break
-            columns = np.array(chunk.rows[part, self.places].T, np.float64)
+            columns = chunk.rows[first:last].T[self.places].astype(np.float64, copy=False)
             if chunk.weights is not None:  # rows of weight 0 are missing
-                columns[:, chunk.weights[part] == 0.0] = np.nan
-            if not self.n_rows:
+                columns[:, chunk.weights[first:last] == 0.0] = np.nan
+            if not (self.n_rows or first):
                 self.first = self.last = columns[:, 0]
-            self.compare(columns, begins[part])
+            self.compare(columns, starts[(starts >= first) & (starts < last)] - first)
+        self.n_sequences += len(starts) + (self.n_rows == 0)
         self.n_rows += chunk.n
-        self.n_sequences += int(np.count_nonzero(begins))
 
     def merged(self, later: Self, crossing: Block, learner: Learner | None = None) -> Self:
         """Return the columns that are suspect in these rows and in later ones."""
@@ -188,7 +187,7 @@ class SuspectColumns(Watcher):
             return merged
         merged.select(np.isin(merged.places, rest.places))
         rest.select(np.isin(rest.places, merged.places))
-        merged.compare(rest.first[:, None], np.array([crossing.begins]))
+        merged.compare(rest.first[:, None], np.flatnonzero([crossing.begins]))
         rest.select(np.isin(rest.places, merged.places))
         merged.rises, merged.falls = merged.rises + rest.rises, merged.falls + rest.falls
         merged.differs, merged.last = merged.differs | rest.differs, rest.last
@@ -197,16 +196,15 @@ class SuspectColumns(Watcher):
         merged.select((merged.rises == 0) | (merged.falls == 0))
         return merged
 
-    def compare(self, columns: Float64s, begins: NDArray[np.bool_]) -> None:
-        """Compare rows with those before them; ``begins`` is True where a sequence begins."""
-        before = np.empty_like(columns)
-        before[:, 0], before[:, 1:] = self.last, columns[:, :-1]
-        rises, falls = columns > before, columns < before
-        if begins.any():
-            self.differs = self.differs | ((rises | falls) & begins).any(axis=1)
-            rises, falls = rises & ~begins, falls & ~begins
-        self.rises = self.rises + np.count_nonzero(rises, axis=1)
-        self.falls = self.falls + np.count_nonzero(falls, axis=1)
+    def compare(self, columns: Float64s, starts: Places) -> None:
+        """Compare rows with those before them, of another sequence at the places ``starts``."""
+        before = np.concatenate([self.last[:, None], columns[:, :-1]], axis=1)
+        if len(starts):
+            here, there = columns[:, starts], before[:, starts]
+            self.differs = self.differs | ((here > there) | (here < there)).any(axis=1)
+            before[:, starts] = here
+        self.rises = self.rises + (columns > before).sum(axis=1)
+        self.falls = self.falls + (columns < before).sum(axis=1)
         self.last = columns[:, -1]
         self.select((self.rises == 0) | (self.falls == 0))
 
@@ -219,6 +217,8 @@ class SuspectColumns(Watcher):
 
     def warnings(self, model: Any, learner: Learner, fit: Fit | None) -> Iterator[str]:
         """Yield a warning about columns that may be no measurements."""
+        if not len(self.places):
+            return
         mapped = vars(model).get("features") is not None
         names = None if mapped else vars(model).get("feature_names_in_")
         n, steps = self.n_sequences, self.rises + self.falls
@@ -367,23 +367,18 @@ def checked_lags(lag: int, n_rows: int) -> list[int]:
     return [k * lag for k in LADDER if k * lag < n_rows / (4.0 * np.e * SURE**2)]
 
 
-def is_sure(correlations: Float64s, scales: Float64s, n_rows: int) -> NDArray[np.bool_]:
-    """Return which autocorrelations exceed their standard errors, by their time scales in rows."""
-    return correlations > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)
-
-
 def may_disagree(correlations: Float64s, lag: int, n_rows: int) -> bool:
-    """Return whether any later autocorrelation of ``n_rows`` rows can be sure and disagree.
+    """Return whether a later autocorrelation of ``n_rows`` rows can be sure and disagree.
 
-    ``correlations`` are those at the first lag.
+    ``correlations`` are those at the first lag. Sure ones have time scales below
+    ``n_rows / (2 SURE**2)``.
 
     >>> [may_disagree(np.exp([-1 / s]), 1, 2000) for s in (0.1, 5.0, 50.0)]
     [False, True, False]
     """
-    scales = implied(correlations, lag)
-    longest = (n_rows / SURE**2 - 1.0) / 2.0
-    possible = is_sure(correlations, scales, n_rows) & (DISAGREE * scales < longest)
-    return bool(possible[:MOST_FEATURES].any())
+    first = correlations[:MOST_FEATURES]
+    longest = np.exp(-2.0 * DISAGREE * SURE**2 * lag / n_rows)
+    return bool(((first > SURE / np.sqrt(n_rows)) & (first < longest)).any())
 
 
 def at_lags(features: Float64s, lags: list[int]) -> Float64s:
@@ -410,8 +405,8 @@ def better_lag(features: Float64s, lags: list[int]) -> str | None:
     correlations = at_lags(features, lags)
     scales = implied(correlations, 1) * steps
     # Oscillations give negative autocorrelations, and short series give uncertain ones.
-    sure = is_sure(correlations, scales, n_rows) & np.isfinite(scales)
-    sure = np.logical_and.accumulate(sure, axis=0)
+    sure = correlations > SURE * np.sqrt((1.0 + 2.0 * scales) / n_rows)
+    sure = np.logical_and.accumulate(sure & np.isfinite(scales), axis=0)
     scales = np.where(sure, scales, 0.0)
     disagrees = scales.max(axis=0) > DISAGREE * scales[0]
     for k in np.flatnonzero(disagrees):
