@@ -376,21 +376,28 @@ def largest(matrix: Float64s, n_components: int, *, lanczos: bool = True) -> Eig
     >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
     array([3., 1.])
     """
+    return canonical(*leading(matrix, n_components, lanczos=lanczos))
+
+
+def leading(
+    matrix: Float64s, n_components: int, *, lanczos: bool = True
+) -> tuple[Float64s, Float64s]:
+    """Return the eigenvalues and vectors of ``largest``, in any order and with any signs."""
     size = len(matrix)
     unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
     if lanczos and size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
         pairs = by_lanczos(lambda columns: matrix @ columns, size, n_components, unit)
         if pairs is not None:
-            return pairs
+            return pairs.values, pairs.vectors
     if n_components < size > SMALL:
         places = size - n_components, size - 1
         options: Any = {"overwrite_a": True, "check_finite": False}
         # LAPACK may fail to find some of many eigenvalues near zero, but finds all of them.
         with suppress(np.linalg.LinAlgError):
             values, vectors = eigh(matrix.T / unit, subset_by_index=places, **options)
-            return canonical(values * unit, vectors)
+            return values * unit, vectors
     values, vectors = np.linalg.eigh(matrix / unit)
-    return canonical(values[-n_components:] * unit, vectors[:, -n_components:])
+    return values[-n_components:] * unit, vectors[:, -n_components:]
 
 
 def by_lanczos(

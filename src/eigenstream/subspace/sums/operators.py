@@ -25,6 +25,7 @@ from eigenstream.core.linalg import (
     columns_outside,
     eigenvalues_of,
     largest,
+    leading,
     length,
     numerical_rank,
     power_of_two,
@@ -105,9 +106,9 @@ class MatrixOperator(Operator):
         floor: float = 0.0,
     ) -> None:
         self.reward, self.penalty, self.basis = reward, penalty, basis
-        self.trace = np.trace(reward).item() if trace is None else trace
+        self.trace = reward.trace().item() if trace is None else trace
         trace = penalty_trace
-        self.penalty_trace = np.trace(penalty).item() if trace is None else trace
+        self.penalty_trace = penalty.trace().item() if trace is None else trace
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
         #: The relative size of eigenvalues that may be rounding errors.
@@ -180,9 +181,9 @@ class MatrixOperator(Operator):
         if n == 0:
             width = len(self.reward) if self.basis is None else self.basis.shape[1]
             return Eigenpairs(np.empty(0), np.empty((width, 0)))
-        pairs = largest(white.T @ self.reward @ white, n)
-        vectors = white @ pairs.vectors
-        return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
+        values, vectors = leading(white.T @ self.reward @ white, n)
+        vectors = white @ vectors
+        return canonical(values, vectors if self.basis is None else self.basis.T @ vectors)
 
     def shrunk(self, share: float, width: int | None = None) -> "MatrixOperator":
         """Return the operator with a share of B replaced by a multiple of the identity.

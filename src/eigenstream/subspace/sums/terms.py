@@ -16,7 +16,16 @@ import numpy as np
 from eigenstream.core.linalg import Float64s, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, Places, joined
-from eigenstream.subspace.sums.block import Block, Center, End, Part, Runs, Shares, negative
+from eigenstream.subspace.sums.block import (
+    Block,
+    Center,
+    End,
+    Part,
+    Runs,
+    Shares,
+    indices,
+    negative,
+)
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -249,19 +258,20 @@ class TimeTerms(Terms):
     def add_to(self, block: Block, chunk: Chunk, now: Places, tail: Chunk) -> None:
         """Add the terms of some rows of a chunk that follows a tail."""
         velocities: list[Velocities] = []
+        runs = as_runs(now)
         if self.lag:
             # The earlier rows are in the chunk from this place on.
             first = int(np.searchsorted(now, self.lag))
             pieces = (0, now[first:], chunk, 0), (1, now[:first], tail, tail.n)
             for k, here, earlier, shift in pieces:
                 if len(here):
-                    weights, past = None, here + (shift - self.lag)
+                    weights, later = None, runs if len(here) == len(now) else as_runs(here)
+                    past = moved(later, shift - self.lag)
                     if chunk.weights is not None or earlier.weights is not None:
-                        weights = _pair_weights(chunk, here, earlier, past)
-                    ends = (0, as_runs(here)), (k, as_runs(past))
-                    velocities.append((*ends, weights, len(here)))
+                        weights = _pair_weights(chunk, here, earlier, indices(past))
+                    velocities.append(((0, later), (k, past), weights, len(here)))
         weights = None if chunk.weights is None else chunk.weights[now]
-        block.own += self.add_terms(block, (0, as_runs(now)), weights, len(now), velocities)
+        block.own += self.add_terms(block, (0, runs), weights, len(now), velocities)
 
     def add_terms(
         self,
@@ -529,7 +539,8 @@ def _by_half(places: Places, cuts: Sequence[int]) -> list[Places]:
     """Return the places of each half of the rows, which change at each cut."""
     if not len(cuts):
         return [places]
-    parts = np.split(places, np.searchsorted(places, cuts))
+    edges = [0, *np.searchsorted(places, cuts).tolist(), len(places)]
+    parts = [places[first:last] for first, last in pairwise(edges)]
     return [np.concatenate(parts[::2]), np.concatenate(parts[1::2])]
 
 
@@ -549,8 +560,16 @@ def as_runs(places: Places) -> Places | Runs:
     n = len(places)
     if n and int(places[-1]) - int(places[0]) + 1 == n:
         return Runs(places, [slice(int(places[0]), int(places[0]) + n)])
-    edges = [0, *(np.flatnonzero(np.diff(places) != 1) + 1).tolist(), n]
+    edges = [0, *(np.flatnonzero(places[1:] - places[:-1] != 1) + 1).tolist(), n]
     if LONG_RUN * len(edges) > n:
         return places
     slices = [slice(int(places[i]), int(places[j - 1]) + 1) for i, j in pairwise(edges)]
     return Runs(places, slices)
+
+
+def moved(where: Places | Runs, step: int) -> Places | Runs:
+    """Return places at a distance from other ones."""
+    if not isinstance(where, Runs):
+        return where + step
+    slices = [slice(run.start + step, run.stop + step) for run in where.slices]
+    return Runs(where.places + step, slices)
