@@ -368,36 +368,32 @@ def canonical(values: Float64s, vectors: Float64s) -> Eigenpairs:
     )
 
 
-def largest(matrix: Float64s, n_components: int, *, lanczos: bool = True) -> Eigenpairs:
+def largest(
+    matrix: Float64s, n_components: int, *, lanczos: bool = True, signed: bool = True
+) -> Eigenpairs:
     """Return the eigenpairs of the largest algebraic eigenvalues of a symmetric matrix.
 
-    Few eigenpairs of a large matrix are computed by Lanczos iterations, if these converge.
+    Few eigenpairs of a large matrix are computed by Lanczos iterations, if these converge. They may
+    have any order and any signs unless ``signed``.
 
     >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
     array([3., 1.])
     """
-    return canonical(*leading(matrix, n_components, lanczos=lanczos))
-
-
-def leading(
-    matrix: Float64s, n_components: int, *, lanczos: bool = True
-) -> tuple[Float64s, Float64s]:
-    """Return the eigenvalues and vectors of ``largest``, in any order and with any signs."""
-    size = len(matrix)
+    size, pairs_of = len(matrix), canonical if signed else Eigenpairs
     unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
     if lanczos and size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
         pairs = by_lanczos(lambda columns: matrix @ columns, size, n_components, unit)
         if pairs is not None:
-            return pairs.values, pairs.vectors
+            return pairs
     if n_components < size > SMALL:
         places = size - n_components, size - 1
         options: Any = {"overwrite_a": True, "check_finite": False}
         # LAPACK may fail to find some of many eigenvalues near zero, but finds all of them.
         with suppress(np.linalg.LinAlgError):
             values, vectors = eigh(matrix.T / unit, subset_by_index=places, **options)
-            return values * unit, vectors
+            return pairs_of(values * unit, vectors)
     values, vectors = np.linalg.eigh(matrix / unit)
-    return values[-n_components:] * unit, vectors[:, -n_components:]
+    return pairs_of(values[-n_components:] * unit, vectors[:, -n_components:])
 
 
 def by_lanczos(

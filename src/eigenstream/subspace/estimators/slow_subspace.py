@@ -444,7 +444,7 @@ class SlowSubspace(TimeEstimator):
     def _test(self, answer: Any, learner: Learner) -> HeldOut | None:
         if answer.forms is None:
             return None
-        weights, uncorrelated = answer.weights, answer.sorted
+        weights, uncorrelated, in_sample = answer.weights, answer.sorted, answer.autocorrelations
         ready, units, values, n_varying = learner.with_all_rows(), None, None, 1
         if weights is None or answer.scale is not None:
             units = ready.deviations(np.inf)
@@ -463,7 +463,7 @@ class SlowSubspace(TimeEstimator):
             )
             values = on_halves(halves, [*map(solved, halves)])
         directions = n_directions(self.rank, ready.n_features)
-        return held_out(answer.autocorrelations, values, ready.terms, directions)
+        return held_out(in_sample, values, ready.terms, directions)
 
     def path(self, alphas: ArrayLike) -> AlphaPath:
         """Solve for several alphas from the stored sums, without reading data.

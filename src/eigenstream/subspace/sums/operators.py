@@ -25,7 +25,6 @@ from eigenstream.core.linalg import (
     columns_outside,
     eigenvalues_of,
     largest,
-    leading,
     length,
     numerical_rank,
     power_of_two,
@@ -181,9 +180,9 @@ class MatrixOperator(Operator):
         if n == 0:
             width = len(self.reward) if self.basis is None else self.basis.shape[1]
             return Eigenpairs(np.empty(0), np.empty((width, 0)))
-        values, vectors = leading(white.T @ self.reward @ white, n)
-        vectors = white @ vectors
-        return canonical(values, vectors if self.basis is None else self.basis.T @ vectors)
+        pairs = largest(white.T @ self.reward @ white, n, signed=False)
+        vectors = white @ pairs.vectors
+        return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
 
     def shrunk(self, share: float, width: int | None = None) -> "MatrixOperator":
         """Return the operator with a share of B replaced by a multiple of the identity.

@@ -16,16 +16,7 @@ import numpy as np
 from eigenstream.core.linalg import Float64s, rounding_of_mean
 from eigenstream.core.storable import storable
 from eigenstream.rows.chunk import Chunk, Places, joined
-from eigenstream.subspace.sums.block import (
-    Block,
-    Center,
-    End,
-    Part,
-    Runs,
-    Shares,
-    indices,
-    negative,
-)
+from eigenstream.subspace.sums.block import Block, Center, End, Part, Runs, Shares, negative
 
 #: The weights (reward, penalty) of T = reward * A - penalty * B.
 Weights = tuple[float, float]
@@ -265,10 +256,15 @@ class TimeTerms(Terms):
             pieces = (0, now[first:], chunk, 0), (1, now[:first], tail, tail.n)
             for k, here, earlier, shift in pieces:
                 if len(here):
-                    weights, later = None, runs if len(here) == len(now) else as_runs(here)
-                    past = moved(later, shift - self.lag)
+                    step = shift - self.lag
+                    weights, places = None, here + step
                     if chunk.weights is not None or earlier.weights is not None:
-                        weights = _pair_weights(chunk, here, earlier, indices(past))
+                        weights = _pair_weights(chunk, here, earlier, places)
+                    later = runs if len(here) == len(now) else as_runs(here)
+                    past: Places | Runs = places
+                    if isinstance(later, Runs):
+                        slices = [slice(run.start + step, run.stop + step) for run in later.slices]
+                        past = Runs(places, slices)
                     velocities.append(((0, later), (k, past), weights, len(here)))
         weights = None if chunk.weights is None else chunk.weights[now]
         block.own += self.add_terms(block, (0, runs), weights, len(now), velocities)
@@ -539,8 +535,7 @@ def _by_half(places: Places, cuts: Sequence[int]) -> list[Places]:
     """Return the places of each half of the rows, which change at each cut."""
     if not len(cuts):
         return [places]
-    edges = [0, *np.searchsorted(places, cuts).tolist(), len(places)]
-    parts = [places[first:last] for first, last in pairwise(edges)]
+    parts = np.split(places, np.searchsorted(places, cuts))
     return [np.concatenate(parts[::2]), np.concatenate(parts[1::2])]
 
 
@@ -565,11 +560,3 @@ def as_runs(places: Places) -> Places | Runs:
         return places
     slices = [slice(int(places[i]), int(places[j - 1]) + 1) for i, j in pairwise(edges)]
     return Runs(places, slices)
-
-
-def moved(where: Places | Runs, step: int) -> Places | Runs:
-    """Return places at a distance from other ones."""
-    if not isinstance(where, Runs):
-        return where + step
-    slices = [slice(run.start + step, run.stop + step) for run in where.slices]
-    return Runs(where.places + step, slices)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -332,10 +332,13 @@ class ShortLag(Watcher):
             return
         answer, n_rows = model._answer, learner.terms.n_rows
         most = min(max(int(CHECKED_SHARE * n_rows), LEAST_CHECKED), MOST_CHECKED)
-        exact = answer.forms is not None and not answer.estimated
-        if exact and not may_disagree(answer.autocorrelations, model.lag, min(n_rows, most)):
-            return
         columns = answer.columns[:, :MOST_FEATURES]
+        if answer.forms is not None and not answer.estimated:
+            # Sure autocorrelations have time scales below n_checked / (2 SURE**2).
+            first, n_checked = answer.autocorrelations[:MOST_FEATURES], min(n_rows, most)
+            longest = np.exp(-2.0 * DISAGREE * SURE**2 * model.lag / n_checked)
+            if not ((first > SURE / np.sqrt(n_checked)) & (first < longest)).any():
+                return
         parts: list[Float64s] = []
         n_rows = 0
         for chunk in fit.reading():
@@ -364,21 +367,8 @@ def checked_lags(lag: int, n_rows: int) -> list[int]:
     >>> checked_lags(1, 2000), checked_lags(1, 10_000)
     ([1, 2, 5, 10], [1, 2, 5, 10, 20, 50])
     """
-    return [k * lag for k in LADDER if k * lag < n_rows / (4.0 * np.e * SURE**2)]
-
-
-def may_disagree(correlations: Float64s, lag: int, n_rows: int) -> bool:
-    """Return whether a later autocorrelation of ``n_rows`` rows can be sure and disagree.
-
-    ``correlations`` are those at the first lag. Sure ones have time scales below
-    ``n_rows / (2 SURE**2)``.
-
-    >>> [may_disagree(np.exp([-1 / s]), 1, 2000) for s in (0.1, 5.0, 50.0)]
-    [False, True, False]
-    """
-    first = correlations[:MOST_FEATURES]
-    longest = np.exp(-2.0 * DISAGREE * SURE**2 * lag / n_rows)
-    return bool(((first > SURE / np.sqrt(n_rows)) & (first < longest)).any())
+    steps = lag * np.array(LADDER)
+    return cast(list[int], steps[steps < n_rows / (4.0 * np.e * SURE**2)].tolist())
 
 
 def at_lags(features: Float64s, lags: list[int]) -> Float64s:
