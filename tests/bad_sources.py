@@ -240,7 +240,7 @@ FOLDERS = {
     ),
     "large values": (
         {"run0.npy": npy(ROWS + 1e200)},
-        "run0.npy contains values up to 1e\\+200",
+        "run0.npy contains values up to 1e\\+200 between rows 0 and 7, whose squares overflow",
     ),
 }
 

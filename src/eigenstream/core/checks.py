@@ -3,7 +3,7 @@
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from numbers import Integral, Real
 from os import PathLike
@@ -145,21 +145,11 @@ def largest_value(values: Matrix) -> float:
     return max(-float(stored.min()), float(stored.max()))
 
 
-def check_finite(
-    values: Matrix,
-    *,
-    name: str = "X",
-    first_row: int = 0,
-    stride: int = 1,
-    members: int = 1,
-    columns: Sequence[str] | None = None,
-    advice: str = "Remove or impute such rows, or open a stream with missing='skip'.",
-    kind: type[ValueError] = ValueError,
-) -> None:
+def check_finite(values: Matrix, *, name: str = "X", first_row: int = 0, members: int = 1) -> None:
     """Raise for NaN, infinity and numbers whose squares overflow, with row and column.
 
-    ``first_row`` and ``stride`` are the place of the rows in their source, if they are a chunk.
-    With ``members=2``, a row contains the two rows of a pair side by side. ``columns`` are names.
+    ``first_row`` is the number of the first row, if the values are a chunk. With ``members=2``, a
+    row contains the two rows of a pair side by side.
 
     >>> check_finite(np.array([[0.0, np.inf]]), first_row=7)
     Traceback (most recent call last):
@@ -178,17 +168,17 @@ def check_finite(
         return
     where = first_nonfinite(values)
     if where is None:
-        raise kind(
+        raise ValueError(
             f"{name} contains values up to {largest:.3g}, whose squares overflow. Rescale it."
         )
     row, column = where
     what = "NaN" if np.isnan(values[row, column]) else "infinity"
-    place = f"row {first_row + row * stride}, column {column}"
+    place = f"row {row + first_row}, column {column}"
     if members > 1:
         member, column = divmod(column, values.shape[1] // members)
         place = f"pair {row + first_row}, member {member}, column {column}"
-    named = "" if columns is None else f" ({columns[column]!r})"
-    raise kind(f"{name} contains {what} at {place}{named}. {advice}")
+    advice = "Remove or impute such rows, or open a stream with missing='skip'."
+    raise ValueError(f"{name} contains {what} at {place}. {advice}")
 
 
 #: A step in time of more than this number of usual steps is a gap. Fewer occur in rows at random

@@ -13,8 +13,9 @@ import pyarrow
 from numpy.typing import ArrayLike, NDArray
 
 from eigenstream.core.checks import (
-    check_finite,
+    LARGEST_VALUE,
     check_unmasked,
+    first_nonfinite,
     first_time_gap,
     is_sparse,
     largest_value,
@@ -237,18 +238,29 @@ def cleaned(
         elif holes and not is_sparse(values):
             chunk = _weighed(chunk, ~np.isnan(chunk.rows).all(axis=1))
             values = np.where(np.isnan(chunk.rows), 0.0, chunk.rows)
-        check_finite(
-            values,
-            name=chunk.source,
-            first_row=chunk.first_row,
-            stride=chunk.stride,
-            columns=names,
-            advice="Fix it, or pass missing='skip' or missing='interpolate'.",
-            kind=StreamError,
-        )
-        if not warned and largest_value(values) >= abs(SENTINELS[0]):
+        largest = largest_value(values)
+        if not largest <= LARGEST_VALUE:
+            raise StreamError(_fault(replace(chunk, rows=values), largest, names))
+        if largest >= abs(SENTINELS[0]) and not warned:
             warned = _warn_of_sentinels(chunk, names)
         yield chunk
+
+
+def _fault(chunk: Chunk, largest: float, names: Sequence[str] | None) -> str:
+    """Return the error message for the first value that is not finite, or for too large ones."""
+    where = first_nonfinite(chunk.rows)
+    if where is None:
+        return (
+            f"{chunk.source} contains values up to {largest:.3g} between rows {chunk.first_row} "
+            f"and {chunk.row(len(chunk) - 1)}, whose squares overflow. Rescale it."
+        )
+    row, column = where
+    what = "NaN" if np.isnan(chunk.rows[row, column]) else "infinity"
+    named = "" if names is None else f" ({names[column]!r})"
+    return (
+        f"{chunk.source} contains {what} at row {chunk.row(row)}, column {column}{named}. Fix it, "
+        "or pass missing='skip' or missing='interpolate'."
+    )
 
 
 def _warn_of_sentinels(chunk: Chunk, names: Sequence[str] | None) -> bool:
