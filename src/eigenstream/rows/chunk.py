@@ -398,14 +398,19 @@ def joined(chunks: list[Chunk]) -> Chunk:
 
 
 def checked_chunk(
-    chunk: Chunk, *, members: int = 1, missing: str = "raise", end: int | None = None
+    chunk: Chunk,
+    *,
+    members: int = 1,
+    missing: str = "raise",
+    end: int | None = None,
+    finite: bool = False,
 ) -> Chunk:
     """Return a chunk of finite floats. ``missing="skip"`` gives rows with NaN the weight 0.
 
-    ``missing="checked"`` is for rows that are known to be finite.
     ``missing="available"`` leaves NaN in place. ``missing="partial"`` leaves NaN, but not infinity,
     and gives rows without any value the weight 0. With ``members=2`` a row contains the two rows of
     a pair side by side. ``end`` is the number of rows of the pass up to the end of the chunk.
+    ``finite`` rows are not checked again.
     """
     rows, weights, place = chunk.rows, chunk.weights, chunk.place
     name, first_row, known_end, stride = place
@@ -413,13 +418,13 @@ def checked_chunk(
         rows = rows.astype(np.float64)
     skipped = NONE_SKIPPED
     if missing == "skip":
-        finite = finite_rows(rows)
-        if not finite.all():
-            bad = bad_values(rows[~finite])
+        complete = finite_rows(rows)
+        if not complete.all():
+            bad = bad_values(rows[~complete])
             skipped = Skipped.of(np.asarray(bad.reshape(len(bad), members, -1).any(axis=1)))
             # Replace such rows by zeros of weight 0. Their velocities then have weight 0 too.
-            weights = (np.ones(len(finite)) if weights is None else weights) * finite
-            rows = zeroed(rows, finite)
+            weights = chunk.each_weight() * complete
+            rows = zeroed(rows, complete)
     if missing == "available":
         rows = with_gaps(rows, name)
     elif missing == "partial":
@@ -427,8 +432,8 @@ def checked_chunk(
         empty = np.isnan(rows).all(axis=1)
         if empty.any():
             skipped = Skipped(int(empty.sum()))
-            weights = (np.ones(len(empty)) if weights is None else weights) * ~empty
-    elif missing != "checked":
+            weights = chunk.each_weight() * ~empty
+    elif not finite:
         check_finite(rows, name=name, first_row=first_row, members=members)
     pairs, starts = None, chunk.starts
     if members == 2:

@@ -140,6 +140,8 @@ class ArrayRows(Rows):
         self.members, self.source = members, source
         self.width = int(sequences[0].rows.shape[1]) // members
         self.steps, self.n_rows, self.n_chunks = [], 0, 0
+        #: True after a pass that checked all values. A check takes as long as a product.
+        self.checked = False
         for sequence in sequences:
             n, step = sequence.rows.shape[0], _step(sequence.rows)
             self.steps.append(step)
@@ -156,9 +158,9 @@ class ArrayRows(Rows):
                 chunk = sequence if n <= step else sequence[first : first + step]
                 end += min(step, n - first)
                 if end > skip:
-                    yield checked_chunk(chunk, members=self.members, missing=self.missing, end=end)
-        if self.missing == "raise" and not skip:
-            self.missing = "checked"
+                    options = {"missing": self.missing, "end": end, "finite": self.checked}
+                    yield checked_chunk(chunk, members=self.members, **options)
+        self.checked = self.checked or (self.missing == "raise" and not skip)
 
     def named(self, name: str, first_row: int) -> None:
         """Set the place of the rows in errors."""
