@@ -204,54 +204,36 @@ class Fit:
     def learning(self, pass_number: int = 0) -> Iterator[Chunk]:
         """Start a pass that learns. The first one is reported and counts skipped rows."""
         skip, self.skip, self.pass_number = self.skip, 0, pass_number + 1
-        chunks: Iterable[Chunk] = self.rows.chunks(skip)
-        if pass_number == 0:
-            if vars(self.estimator).get("_skl_callbacks"):
-                chunks = reported(self.estimator, chunks, self.rows.n_chunks, self.source)
-            chunks = self._counted(chunks)
-        if self.keeper is not None:
-            chunks = self._checkpointed(chunks, pass_number, self.keeper)
-        return iter(chunks) if self.map is None else self._mapped_to_end(chunks, self.map)
-
-    def _mapped_to_end(self, chunks: Iterable[Chunk], stage: Stage) -> Iterator[Chunk]:
-        yield from self._mapped(chunks)
-        if not stage.ready:
+        chunks = self.rows.chunks(skip)
+        if pass_number == 0 and vars(self.estimator).get("_skl_callbacks"):
+            chunks = reported(self.estimator, chunks, self.rows.n_chunks, self.source)
+        for chunk in chunks:
+            if pass_number == 0:
+                self.skipped.merge(chunk.skipped)
+                self.n_sequences += len(chunk.starts) or int(self.n_sequences == 0)
+            yield from (chunk,) if self.map is None else self._mapped(chunk)
+            if self.keeper is not None:
+                self.keeper.learning = True
+                self.keeper.after(chunk, self.noted, pass_number, self.at_end)
+        if self.map is not None and not self.map.ready:
             raise ValueError(
-                f"{self.source!r} has too few rows to fit {stage.transformer!r}. Fit the map "
+                f"{self.source!r} has too few rows to fit {self.map.transformer!r}. Fit the map "
                 "first, or pass more rows."
             )
 
-    def _counted(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        for chunk in chunks:
-            self.skipped.merge(chunk.skipped)
-            self.n_sequences += len(chunk.starts) or int(self.n_sequences == 0)
-            yield chunk
+    def reading(self) -> Iterator[Chunk]:
+        """Start a pass that only reads: no callbacks, no counts, no checkpoints."""
+        chunks = self.rows.chunks()
+        return chunks if self.map is None else chain.from_iterable(map(self._mapped, chunks))
 
-    def _checkpointed(
-        self, chunks: Iterable[Chunk], pass_number: int, keeper: Keeper
-    ) -> Iterator[Chunk]:
-        """Yield chunks, and write a checkpoint after a learned one if it is required."""
-        for chunk in chunks:
-            yield chunk
-            keeper.learning = True
-            keeper.after(chunk, self.noted, pass_number, self.at_end)
-
-    def _mapped(self, chunks: Iterable[Chunk]) -> Iterable[Chunk]:
-        return chain.from_iterable(map(self._map, chunks))
-
-    def _map(self, chunk: Chunk) -> Iterable[Chunk]:
+    def _mapped(self, chunk: Chunk) -> Iterable[Chunk]:
         """Return mapped chunks. The rows that index pairs refer to are mapped only once."""
         assert self.map is not None
         if chunk.pairs is None or not self.map.ready:
             return self.map.mapped(chunk)
         if self._points[0] is not chunk.rows:
             self._points = chunk.rows, next(self.map.mapped(chunk)).rows
-        return [replace(chunk, rows=self._points[1])]
-
-    def reading(self) -> Iterable[Chunk]:
-        """Start a pass that only reads: no callbacks, no counts, no checkpoints."""
-        chunks = self.rows.chunks()
-        return chunks if self.map is None else self._mapped(chunks)
+        return (replace(chunk, rows=self._points[1]),)
 
     def learn(self, learner: Learner, pass_number: int | None = 0) -> Learner:
         """Return a learner of all rows, here or on workers. ``pass_number=None`` only reads."""
@@ -260,7 +242,6 @@ class Fit:
             if pass_number == 0:
                 self.skipped, self.n_sequences = share.skipped, share.n_sequences
             return cast(Learner, share.learner)
-        chunks: Iterable[Chunk]
         if pass_number is None:
             chunks = self.reading()
         else:
@@ -296,7 +277,7 @@ def fit_of(
 
 
 def reported(
-    estimator: BaseEstimator, chunks: Iterable[Chunk], n_chunks: int | None, X: RowsLike
+    estimator: BaseEstimator, chunks: Iterator[Chunk], n_chunks: int | None, X: RowsLike
 ) -> Iterator[Chunk]:
     """Yield the chunks of a fit, and call the estimator's callbacks for each one.
 
