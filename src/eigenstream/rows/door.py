@@ -214,12 +214,10 @@ def opened_arguments(
     ``first`` is the key of the rows. The second value is the stream of rows that are now arrays, or
     None. The third is True for Dask collections.
     """
-    if "lag" in vars(estimator) and type(passed.get(first)) is not np.ndarray:
+    if "lag" in vars(estimator):
         check_dates(passed.get(first))
     values, noted, lazy = dict(passed), None, False
     for name, value in passed.items():
-        if value is None or type(value) is np.ndarray:
-            continue
         stream = values[name] = opened(value, estimator, refit=True)
         if stream is not value and is_labelled(_first_item(value)):
             arrays = stream.arrays()

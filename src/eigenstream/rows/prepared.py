@@ -165,7 +165,7 @@ def maps_streams(method: Method) -> Method:
         if isinstance(X, list | tuple) and X and is_labelled(X[0]):
             return [mapped(self, part, *rest, **options) for part in X]
         steps, source, X = _steps_of(self), X, opened(X, self)
-        if is_labelled(source):
+        if X is not source and is_labelled(source):
             return _answers_of(mapped(self, X, *rest, **options), source, X.grid)
         if is_dask(X):
             if steps is None:
