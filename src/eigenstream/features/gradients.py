@@ -18,8 +18,7 @@ from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike
 from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.fit import fit_of
-from eigenstream.rows.guard import publishes
-from eigenstream.rows.prepared import fits_dask, maps_streams
+from eigenstream.rows.prepared import fits_rows, maps_streams
 
 #: Values held at a time while transforming: 64 MB of float64.
 VALUES = 2**23
@@ -87,8 +86,7 @@ class GradientOrientation(Transforming, Documented):
     power: float = 0.5
     shape: tuple[int, int] | None = None
 
-    @fits_dask
-    @publishes
+    @fits_rows
     def fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Check the rows and store the shape of the images.
 

@@ -18,8 +18,8 @@ from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RandomState, RowsLike
 from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.fit import Fit, fit_of
-from eigenstream.rows.guard import Guarded, changing, publishes
-from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams
+from eigenstream.rows.guard import Guarded, changing
+from eigenstream.rows.prepared import fits_rows, learns_rows, maps_streams
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
 KERNEL_VALUES = 2**21
@@ -125,8 +125,7 @@ class RBFNetwork(Transforming, Guarded):
     spacing: int = 1
     random_state: RandomState = None
 
-    @fits_dask
-    @publishes
+    @fits_rows
     def fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Draw the prototypes from every ``spacing``-th row.
 

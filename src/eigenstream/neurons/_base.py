@@ -33,8 +33,8 @@ from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
 from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import Fit, fit_of
-from eigenstream.rows.guard import Guarded, changing, publishes, reads
-from eigenstream.rows.prepared import fits_dask
+from eigenstream.rows.guard import Guarded, changing, reads
+from eigenstream.rows.prepared import fits_rows
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 
 #: Numbers in a part of a stream within which rows are shuffled (64 MB). Larger parts mix more rows.
@@ -250,8 +250,7 @@ class SupervisedNeurons(Neurons):
 
     # ---- learning --------------------------------------------------------------------------
 
-    @fits_dask
-    @publishes
+    @fits_rows
     def fit(self, X: RowsLike, y: LabelsLike = None, sample_weight: WeightsLike = None) -> Self:
         """Learn from passes over the rows.
 

@@ -29,8 +29,8 @@ from eigenstream.online.plan import check_start
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import KEEPING, Fit, fit_of, keeper_of
-from eigenstream.rows.guard import changing, publishes
-from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams, reads_rows
+from eigenstream.rows.guard import changing
+from eigenstream.rows.prepared import fits_rows, learns_rows, maps_streams, reads_rows
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 
 #: Two flags: a unit subtracts the responses of the units up to itself, and it is normalised.
@@ -145,9 +145,8 @@ class OnlineNeurons(Transforming, Neurons):
     def _form(self) -> tuple[bool, bool]:
         """The two flags of the form of ``hebbian_steps``."""
 
-    @fits_dask
+    @fits_rows
     @documented_by(KEEPING)
-    @publishes
     def fit(
         self,
         X: RowsLike,

@@ -33,8 +33,8 @@ from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import Chunk, checked_chunk
 from eigenstream.rows.door import admitted, as_floats, chunk_of, validated
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
-from eigenstream.rows.guard import Guarded, changing, publishes, reads
-from eigenstream.rows.prepared import fits_dask, learns_rows, maps_back, maps_streams, reads_rows
+from eigenstream.rows.guard import Guarded, changing, reads
+from eigenstream.rows.prepared import fits_rows, learns_rows, maps_back, maps_streams, reads_rows
 from eigenstream.rows.rows import Rows
 
 NO_ROWS = "X is empty, or every weight is zero. Pass other rows."
@@ -115,9 +115,8 @@ class PrototypeEstimator(Transforming, Guarded, ABC):
 
     # ---- fit ---------------------------------------------------------------------------------
 
-    @fits_dask
+    @fits_rows
     @documented_by(KEEPING)
-    @publishes
     def fit(
         self,
         X: RowsLike,

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.rows.chunk import Chunk, Skipped
 from eigenstream.rows.door import admitted, check_takes_checkpoints, make_keeper
-from eigenstream.rows.prepared import forget_source, note_source
+from eigenstream.rows.prepared import note_source
 from eigenstream.rows.rows import Rows, RowsInMemory, Stage
 
 Method = TypeVar("Method", bound=Callable[..., object])
@@ -268,7 +268,6 @@ def fit_of(
     If ``labelled``, a stream needs labels, its own or ``y``. An estimator checks the labels of an
     array itself. Sparse rows raise an error by default.
     """
-    forget_source(estimator)
     options: dict[str, bool] = {"labelled": labelled, "sparse": sparse, "at_once": True}
     rows = admitted(estimator, X, y, sample_weight, reset=True, **options)
     if keeper is not None and rows.stream is None:

@@ -7,7 +7,7 @@ them first. An error in the middle of a step in place breaks the model: its next
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy, deepcopy
 from functools import partial, wraps
@@ -221,9 +221,11 @@ def changing(estimator: Model) -> Iterator[Model]:
 
 
 @contextmanager
-def refitting(estimator: Estimator) -> Iterator[Estimator]:
-    """Yield a copy to fit. If that succeeds, its new attributes are published."""
+def refitting(estimator: Estimator, without: Iterable[str] = ()) -> Iterator[Estimator]:
+    """Yield a copy to fit, without some attributes. If that succeeds, it is published."""
     before, fitted, keeps = dict(vars(estimator)), twin(estimator), False
+    for name in without:
+        vars(fitted).pop(name, None)
     vars(fitted)["_guard"] = Guard()
     try:
         yield fitted

@@ -7,8 +7,8 @@ Every method that takes rows applies them first, each step once:
 - ``maps_streams`` decorates ``transform``, ``predict`` and similar methods. They also map a stream
   to a stream of results.
 - ``learns_rows`` decorates ``partial_fit``.
-- ``fits_dask`` decorates ``fit``. It opens sources of rows, and sends Dask data to
-  ``eigenstream.distributed``.
+- ``fits_rows`` decorates ``fit``, which learns in a copy of the estimator. It opens sources of
+  rows, and sends Dask data to ``eigenstream.distributed``.
 - ``maps_back`` decorates ``inverse_transform`` and ``reconstruct``, which return maps.
 
 The decorated methods receive prepared rows. They run on ``without_steps(model)``, so that methods
@@ -41,7 +41,7 @@ from eigenstream.rows.door import (
     kinds_of,
     opened,
 )
-from eigenstream.rows.guard import reading
+from eigenstream.rows.guard import reading, refitting
 from eigenstream.rows.rows import chunk_rows, with_missing
 
 Model = TypeVar("Model")
@@ -427,11 +427,11 @@ def names_of_features(estimator: Any) -> list[str] | None:
 # ---- fits ------------------------------------------------------------------------------------
 
 
-def fits_dask(method: Method) -> Method:
-    """Let ``fit(X, ...)`` accept Dask collections, which ``eigenstream.distributed`` fits.
+def fits_rows(method: Method) -> Method:
+    """Let ``fit(X, ...)`` learn in a copy, so that the estimator is the old one or the new one.
 
-    It also opens Arrow sources and labelled arrays as streams. Labelled arrays in memory are fitted
-    as arrays, and the estimator notes their cells.
+    Arrow sources and labelled arrays are opened as streams. Labelled arrays in memory are fitted as
+    arrays, and the estimator notes their cells. ``eigenstream.distributed`` fits Dask collections.
     """
     parameters = list(signature(method).parameters)
     first, keeps = parameters[1], "checkpoint" in parameters
@@ -442,22 +442,22 @@ def fits_dask(method: Method) -> Method:
             raise ValueError(
                 f"fit of {type(self).__name__} does not support checkpoints. Omit checkpoint=."
             )
-        X = 0 if rest else first
         passed: dict[Any, Any] = dict(enumerate(rest)) | named
-        if {*map(type, passed.values())} <= {np.ndarray, NoneType}:
-            return method(self, *rest, **named)
-        values, stream, lazy = door.opened_arguments(self, passed, X)
-        rest = tuple(map(values.get, range(len(rest))))
-        named = dict(zip(named, map(values.get, named), strict=True))
-        if not lazy:
-            fitted = method(self, *rest, **named)
+        stream, lazy = None, False
+        if not {*map(type, passed.values())} <= {np.ndarray, NoneType}:
+            passed, stream, lazy = door.opened_arguments(self, passed, 0 if rest else first)
+            rest = tuple(map(passed.get, range(len(rest))))
+            named = dict(zip(named, map(passed.get, named), strict=True))
+        if lazy:
+            arguments = dict(signature(method).bind(self, *rest, **named).arguments)
+            del arguments["self"]
+            return door.fit_dask(self, arguments.pop(first), **arguments)
+        with refitting(self, without=NOTED) as fitted:
+            method(fitted, *rest, **named)
             if stream is not None:
                 note_source(fitted, stream)
                 door.name_columns(fitted, stream)
-            return fitted
-        arguments = dict(signature(method).bind(self, *rest, **named).arguments)
-        del arguments["self"]
-        return door.fit_dask(self, arguments.pop(first), **arguments)
+        return self
 
     fit.takes_streams = True  # type: ignore[attr-defined]
     return cast(Method, fit)

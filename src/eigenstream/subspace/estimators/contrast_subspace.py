@@ -20,9 +20,9 @@ from eigenstream.rows.door import (
     is_stream,
 )
 from eigenstream.rows.fit import Fit
-from eigenstream.rows.guard import publishes, reads
+from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import (
-    fits_dask,
+    fits_rows,
     fresh,
     learns_rows,
     note_source,
@@ -130,8 +130,7 @@ class ContrastSubspace(SubspaceEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
-    @fits_dask
-    @publishes
+    @fits_rows
     def fit(self, X: RowsLike, y: LabelsLike = None, *, background: RowsLike = None) -> Self:
         """Learn from X and a background, forgetting what was learned before.
 

@@ -14,8 +14,8 @@ from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike
 from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.fit import fit_of
-from eigenstream.rows.guard import Guarded, changing, publishes
-from eigenstream.rows.prepared import fits_dask, learns_rows, maps_streams
+from eigenstream.rows.guard import Guarded, changing
+from eigenstream.rows.prepared import fits_rows, learns_rows, maps_streams
 from eigenstream.subspace.estimators.stream_pca import StreamPCA
 
 
@@ -76,8 +76,7 @@ class QuadraticMap(Transforming, Guarded):
     _: KW_ONLY
     n_rows: int = 5000
 
-    @fits_dask
-    @publishes
+    @fits_rows
     def fit(self, X: RowsLike, y: LabelsLike = None) -> Self:
         """Learn the components from all rows.
 

@@ -34,8 +34,8 @@ from eigenstream.rows.door import (
     pairs_of,
 )
 from eigenstream.rows.fit import KEEPING, CallbackSupportMixin, Fit, keeper_of, with_callbacks
-from eigenstream.rows.guard import publishes, reads, twin
-from eigenstream.rows.prepared import fits_dask, forget_source, learns_rows, note_source
+from eigenstream.rows.guard import reads, twin
+from eigenstream.rows.prepared import fits_rows, learns_rows, note_source
 from eigenstream.rows.rows import ArrayRows, Rows, StreamRows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.mapping import projected
@@ -217,9 +217,8 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
-    @fits_dask
+    @fits_rows
     @documented_by(KEEPING)
-    @publishes
     @with_callbacks
     def fit(
         self,
@@ -272,7 +271,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             if keeper is not None:
                 check_takes_checkpoints(X)
             self._learn_all(Fit(self, rows))
-            forget_source(self)
         return self
 
     @learns_rows
@@ -337,7 +335,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         self._take_covariances(learner, cov)
         self._check_enough(learner)
         self._learner, self._answer = learner, self._result_of(learner)
-        forget_source(self)
 
     def _take_covariances(self, learner: Learner, cov: LaggedCovariances) -> None:
         """Set the sums of a learner to those with these covariances."""

@@ -24,8 +24,7 @@ from eigenstream.core.types import (
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import labelled_stream, stream_rows, validated
 from eigenstream.rows.fit import KEEPING, keeper_of
-from eigenstream.rows.guard import publishes
-from eigenstream.rows.prepared import fits_dask, learns_rows
+from eigenstream.rows.prepared import fits_rows, learns_rows
 from eigenstream.rows.rows import ArrayRows, Rows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_of_classes
 from eigenstream.subspace.pairs import pair_input
@@ -136,9 +135,8 @@ class ClassSubspace(PairwiseEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
-    @fits_dask
+    @fits_rows
     @documented_by(KEEPING)
-    @publishes
     def fit(
         self,
         X: RowsLike,

@@ -17,8 +17,7 @@ from eigenstream.core.types import (
     WeightsLike,
 )
 from eigenstream.rows.fit import KEEPING, keeper_of
-from eigenstream.rows.guard import publishes
-from eigenstream.rows.prepared import fits_dask
+from eigenstream.rows.prepared import fits_rows
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.inference.uncertainty import Uncertainty, parts_in_time
 from eigenstream.subspace.pairs import pair_input
@@ -122,9 +121,8 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
     # ---- learning --------------------------------------------------------------------------
 
-    @fits_dask
+    @fits_rows
     @documented_by(KEEPING)
-    @publishes
     def fit(
         self,
         pairs: PairsLike,
