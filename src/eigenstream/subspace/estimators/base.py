@@ -318,12 +318,15 @@ class SubspaceEstimator(Projection):
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from eigenstream import ContrastSubspace
-        >>> X, background = np.random.default_rng(0).standard_normal((2, 1000, 3))
-        >>> model = ContrastSubspace(1).fit(X, background=background)
-        >>> model.merge(model).n_samples_seen_
-        4000
+        >>> from sklearn.datasets import load_iris
+        >>> from eigenstream import ClassSubspace, ContrastSubspace
+        >>> X, y = load_iris(return_X_y=True)
+        >>> first, second = (ClassSubspace(2).fit(X[k::2], y[k::2]) for k in (0, 1))
+        >>> first.merge(second).n_samples_seen_
+        150
+        >>> contrast = ContrastSubspace(2).fit(X[50:], background=X[:50])
+        >>> contrast.merge(contrast).n_samples_seen_
+        300
         """
         return self._merged(other)
 
