@@ -306,31 +306,28 @@ class Ratios(Family):
         first, second = pairs.T
         along = rows @ axes.vectors
         squares, apart_squares = along**2, (along[first] - along[second]) ** 2
-        kinds = self.normalizations
+        kinds, last = self.normalizations, self.numbers[-1]
+        grid = product(self.mixings, self.numbers)
+        options = np.array([(mixing, k) for mixing, k in grid if mixing == 0.0 or k == last])
         for shrinkage in self.shrinkages:
             discriminants = axes.discriminants(shrinkage)
             whitening = discriminants.scales**2
             projected = along @ (discriminants.scales[:, None] * discriminants.vectors)
             apart = np.take(projected, first, axis=0) - np.take(projected, second, axis=0)
             n = len(discriminants.variances)
-            options = [
-                (mixing, k)
-                for mixing in self.mixings
-                for k in self.numbers
-                if k == self.numbers[-1] or (mixing == 0.0 and k < n)
-            ]
-            mixings, limits = np.array(options).T[..., None]
+            compared = options[(options[:, 1] < n) | (options[:, 1] == last)]
+            mixings, limits = compared.T[..., None]
             weights, rests = discriminants.weights(mixings)
             chosen = (mixings > 0.0) | (np.arange(n) < limits)
             weights = np.where(chosen, weights - rests, 0.0)
             euclidean = weights @ (apart**2).T + rests * (apart_squares @ whitening)
-            distances = {False: euclidean}
+            tables = [euclidean] if False in kinds else []
             if True in kinds:
                 lengths = weights @ (projected**2).T + rests * (squares @ whitening)
                 lengths = np.sqrt(np.maximum(lengths, 0.0))
-                distances[True] = chords(euclidean, lengths[:, first], lengths[:, second])
-            members = [(shrinkage, mixing, k, kind) for kind in kinds for mixing, k in options]
-            yield members, np.concatenate([distances[kind] for kind in kinds])
+                tables.append(chords(euclidean, lengths[:, first], lengths[:, second]))
+            members = [(shrinkage, *option, kind) for kind in kinds for option in compared.tolist()]
+            yield members, np.concatenate(tables)
 
     def select(self, losses: list[dict[Ratio, float]], folds: Folds) -> tuple[Ratio, Selection]:
         """Return the candidate nearest to the preferred one, of those near the best.
