@@ -62,6 +62,7 @@ MADE = {
     "sketch": lambda: (StreamPCA(2, solver="sketch").fit(ROWS), ROWS, {}),
     "pca": lambda: (StreamPCA(0.9, scale=True).fit(ROWS), open_stream(ROWS), {}),
     "images": lambda: (StreamPCA(3).fit(clusters()), None, IMAGES),
+    "many components": lambda: (StreamPCA(20).fit(WIDE), None, {}),
     "dynamic": lambda: (DynamicSubspace(2).fit(ROWS, blocks=5), ROWS, {"dt": 0.5, "unit": "s"}),
     "classes": lambda: (ClassSubspace(2).fit(CLASSES, LABELS), None, {}),
     "labelled": lambda: (
@@ -136,6 +137,7 @@ WORDS = {
     "sketch": (["solver sketch"], ["left out"]),
     "pca": (["cumulative", "Features over time"], ["Stability"]),
     "images": (["Components as images", "Blue weights are negative"], ["Columns of each"]),
+    "many components": (["The first 12 of 20."], ["Columns of each prototype"]),
     "dynamic": (["period, s", "factor in 0.5 s", "intervals of decay"], []),
     "labelled": (["Features 1 and 2", "On held-out classes the ROC area is", "missing"], []),
     "perceptron": (["mean loss went", "Units", "smallest"][:1], ["Features over time"]),

@@ -208,7 +208,7 @@ def loadings(
     units = np.ones(weights.shape[1]) if scale is None else np.asarray(scale, np.float64)
     weights = np.nan_to_num(weights * units)
     count, width = weights.shape
-    titles = labels or [f"component {k + 1}" for k in range(count)]
+    titles = labels[:count] if labels else [f"component {k + 1}" for k in range(count)]
     peaks = np.abs(weights).max(axis=1, initial=0.0)
     peaks[peaks == 0.0] = 1.0
     if names is None and width > canvas.MOST_NAMES:
