@@ -1,7 +1,6 @@
 """Attribution of a changed window to columns: those that moved, then those that disagree."""
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from scipy.stats import t as student
 
 from eigenstream.core.linalg import Float64s
 from eigenstream.monitor.windows import standardized
+from eigenstream.rows.chunk import Places
 
 #: The features of a column by itself, and its distance from the prediction by the other columns.
 KINDS = ("mean", "variance", "time scale", "relation")
@@ -51,14 +51,11 @@ class Baseline:
     def inverses(self) -> list[Float64s]:
         """The inverse of the covariance of each kind of feature between windows."""
         if self._inverses is None:  # ``cached_property`` keeps its lock after an interrupt
-            self._inverses = self._inverted()
+            z = standardized(self.own.reshape(len(self.own), -1), 1e-9).reshape(self.own.shape)
+            targets = self.correlation, self.correlation**2, self.correlation**2
+            covariances = [shrunk(z[:, k], target) for k, target in enumerate(targets)]
+            self._inverses = [np.asarray(np.linalg.inv(c), np.float64) for c in covariances]
         return self._inverses
-
-    def _inverted(self) -> list[Float64s]:
-        z = standardized(self.own.reshape(len(self.own), -1), 1e-9).reshape(self.own.shape)
-        targets = self.correlation, self.correlation**2, self.correlation**2
-        covariances = [shrunk(z[:, k], target) for k, target in enumerate(targets)]
-        return [np.asarray(np.linalg.inv(covariance), np.float64) for covariance in covariances]
 
 
 @dataclass(frozen=True)
@@ -115,16 +112,15 @@ def attributed(
     if not alarm and not moved.any() and width > WIDE:
         score, kind = changes.max(axis=0), changes.argmax(axis=0)
         return Attribution((), {}, 0, score, kind, np.zeros(width))
-    predictions = [
-        Prediction(*pair) for pair in zip(baseline.inverses, standard_changes, strict=True)
-    ]
+    inverses, most = baseline.inverses, max(width - 2, 0)  # at least two columns stay trusted
+    products = [inverse @ row for inverse, row in zip(inverses, standard_changes, strict=True)]
     order = [int(k) for k in np.argsort(-size, kind="stable") if moved[k]]
     n_moved, rivals = len(order), {}
     relation = np.zeros(width) if order else np.abs(distance)
-    for prediction in predictions:
-        prediction.leave_out([*np.flatnonzero(np.isnan(own).any(axis=0)), *order])
+    absent = np.flatnonzero(np.isnan(own).any(axis=0))
+    distrusted = np.union1d(absent, order).astype(np.intp)[:most]
     while len(order) < MOST_NAMED:
-        disagreements = np.abs([prediction.changes() for prediction in predictions])
+        disagreements = disagreements_of(inverses, products, distrusted)
         largest = disagreements.max(axis=0)
         if not order and relation.max(initial=0.0) > max(float(largest.max(initial=0.0)), limit):
             measure = np.where(relation > limit, excess, -1.0)
@@ -140,15 +136,15 @@ def attributed(
         if others.max() >= RIVAL * measure.max() > 0.0:
             rivals[first] = int(others.argmax())
         order.append(first)
-        for prediction in predictions:
-            prediction.leave_out([first])
+        distrusted = np.union1d(distrusted, [first]).astype(np.intp)[:most]
     for k in sorted(order[n_moved:], key=lambda k: size[k]):
         if len(order) > 1 and changes[3, k] == 0.0:
-            tried = [prediction.with_column(k) for prediction in predictions]
-            if max(float(np.abs(each.changes()).max()) for each in tried) <= limit:
+            remaining = distrusted[distrusted != k]
+            if disagreements_of(inverses, products, remaining).max() <= limit:
                 order.remove(k)
-                predictions = tried
-    offset = predictions[0].distances(order) * np.nan_to_num(baseline.deviation[0])
+                distrusted = remaining
+    offset = offsets_of(inverses[0], products[0], distrusted, order)
+    offset *= np.nan_to_num(baseline.deviation[0])
     rivals = {k: rival for k, rival in rivals.items() if rival not in order}
     score, kind = changes.max(axis=0), changes.argmax(axis=0)
     return Attribution(tuple(order), rivals, n_moved, score, kind, offset)
@@ -165,41 +161,35 @@ def shrunk(z: Float64s, target: Float64s) -> Float64s:
     return np.asarray(covariance + LEAST_SHARE * np.eye(width))
 
 
-class Prediction:
-    """The prediction of each trusted column of a window from the other trusted columns.
+# A column is predicted from the other columns that are trusted. With the inverse P of the
+# covariance and the product g = P x, the distrusted columns S are inv(P_SS) g_S away from their
+# predictions. So P is never changed.
 
-    With the inverse P of the covariance and g = P x, the columns S that are not trusted are
-    inv(P_SS) g_S away from their predictions. So P is never changed.
+
+def disagreements_of(
+    inverses: Sequence[Float64s], products: Sequence[Float64s], distrusted: Places
+) -> Float64s:
+    """Return the distances of trusted columns from their predictions in deviations, else 0.
+
+    Each kind of feature has a row, with its inverse and its product.
     """
-
-    def __init__(self, inverse: Float64s, values: Float64s) -> None:
-        self.inverse, self.product = inverse, inverse @ values
-        self.distrusted = np.empty(0, np.intp)
-
-    def leave_out(self, columns: Sequence[int]) -> None:
-        """Trust these columns no more. At least two columns stay."""
-        most = max(len(self.product) - 2, 0)
-        self.distrusted = np.union1d(self.distrusted, columns).astype(np.intp)[:most]
-
-    def with_column(self, column: int) -> "Prediction":
-        """Return the prediction that trusts one more column."""
-        prediction = copy(self)
-        prediction.distrusted = self.distrusted[self.distrusted != column]
-        return prediction
-
-    def changes(self) -> Float64s:
-        """Return the distances of trusted columns from their predictions in deviations, else 0."""
-        columns, precision = self.distrusted, np.diagonal(self.inverse).copy()
-        across, within = self.inverse[:, columns], self.inverse[np.ix_(columns, columns)]
+    rows = np.zeros((len(inverses), len(products[0])))
+    for row, inverse, product in zip(rows, inverses, products, strict=True):
+        precision = np.diagonal(inverse).copy()
+        across, within = inverse[:, distrusted], inverse[np.ix_(distrusted, distrusted)]
         gains = np.linalg.solve(within, across.T)
-        distances = self.product - self.product[columns] @ gains
         precision -= (across * gains.T).sum(axis=1)
-        distances[columns], precision[columns] = 0.0, 1.0
-        return np.asarray(distances / np.sqrt(precision))
+        precision[distrusted] = 1.0
+        row[:] = np.abs(product - product[distrusted] @ gains) / np.sqrt(precision)
+    rows[:, distrusted] = 0.0
+    return rows
 
-    def distances(self, columns: Sequence[int]) -> Float64s:
-        """Return the distances of these columns from their predictions by the others, else 0."""
-        every = np.union1d(self.distrusted, columns).astype(np.intp)
-        distances = np.zeros(len(self.product))
-        distances[every] = np.linalg.solve(self.inverse[np.ix_(every, every)], self.product[every])
-        return np.where(np.isin(np.arange(len(distances)), columns), distances, 0.0)
+
+def offsets_of(
+    inverse: Float64s, product: Float64s, distrusted: Places, columns: Sequence[int]
+) -> Float64s:
+    """Return the distances of these columns from their predictions by the others, else 0."""
+    every = np.union1d(distrusted, columns).astype(np.intp)
+    offsets = np.zeros(len(product))
+    offsets[every] = np.linalg.solve(inverse[np.ix_(every, every)], product[every])
+    return np.where(np.isin(np.arange(len(offsets)), columns), offsets, 0.0)

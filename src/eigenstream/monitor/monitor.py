@@ -20,14 +20,12 @@ from eigenstream.monitor.windows import (
     Features,
     Geometry,
     PairwiseSums,
-    changes_of,
-    common_scale,
     geometry_of,
-    group_scores,
     joined_features,
     least_windows,
     outlying,
     rank_p_value,
+    scores_of,
     window_of,
 )
 from eigenstream.rows.door import is_stream
@@ -40,29 +38,7 @@ from eigenstream.subspace.estimators.time import TimeEstimator
 LEAST_CHANGE = 3.0
 
 #: Rows, their times, and True if they begin another sequence than the rows before.
-Blocks = Iterable[tuple[Float64s, Any, bool]]
-
-
-@dataclass
-class Windows:
-    """Windows of consecutive rows: the rows of an incomplete one, and the number of rows so far."""
-
-    size: int
-    pending: Float64s
-    n_rows: int = 0
-
-    def of(self, blocks: Blocks) -> Iterator[tuple[Float64s, int, Any]]:
-        """Yield complete windows, with the number of rows up to their end and the last time."""
-        for rows, times, begins in blocks:
-            first, self.pending = 0, self.pending[:0] if begins else self.pending
-            while len(self.pending) + len(rows) - first >= self.size:
-                last = first + self.size - len(self.pending)
-                time = None if times is None else times[last - 1]
-                window = np.concatenate([self.pending, rows[first:last]])
-                self.pending, first = self.pending[:0], last
-                yield window, self.n_rows + last, time
-            self.pending = np.concatenate([self.pending, rows[first:]])
-            self.n_rows += len(rows)
+Block = tuple[Float64s, Any, bool]
 
 
 @storable(
@@ -195,21 +171,21 @@ class Monitor(Guarded):
             raise ValueError("The reference has no rows. Pass rows without faults.")
         geometry = geometry_of(sums.mean, sums.covariance(), weights)
         precision = geometry.precision()
-        blocks = self._blocks(stream) if stored is None else stored
+        self._pending, self._n_rows = np.empty((0, len(weights))), 0
         each, ends = [], []
-        for rows, end, _ in Windows(self.window, np.empty((0, len(weights)))).of(blocks):
+        for rows, end, _ in self._windows(self._blocks(stream) if stored is None else stored):
             each.append(window_of(rows, geometry, precision)[0])
             ends.append(end)
         self._check_enough(len(each), len(each), lengths, geometry)
         reference = joined_features(each)
-        scores = self._scores(reference)[0]
+        scores = scores_of(reference, self.window)[0]
         outliers = outlying(scores)
         if outliers:
             self._report(outliers, ends[outliers[0]] - self.window)
         if outliers and self.outliers == "exclude":
             reference = reference.without(outliers)
             self._check_enough(len(reference), len(each), lengths, geometry)
-            scores = self._scores(reference)[0]
+            scores = scores_of(reference, self.window)[0]
         self.n_features_in_, self.n_windows_ = len(weights), len(reference)
         self.outliers_, self.scores_ = outliers, scores
         self.geometry_, self.reference_ = geometry, reference
@@ -268,7 +244,7 @@ class Monitor(Guarded):
         stream = prepared(self.estimator, X if is_stream(X) else open_stream(X))
         return stream if stream.preprocessing.steps else stream.keeping_holes()
 
-    def _blocks(self, stream: StreamLike) -> Iterator[tuple[Float64s, Any, bool]]:
+    def _blocks(self, stream: StreamLike) -> Iterator[Block]:
         """Yield rows in float64 with their times. Missing values are NaN."""
         for k, chunk in enumerate(stream.chunks()):
             rows = np.array(chunk.measured_rows(), np.float64)
@@ -276,6 +252,23 @@ class Monitor(Guarded):
             dates = chunk.raw_times is not None and chunk.raw_times.dtype.kind not in "biuf"
             times = chunk.raw_times.astype(np.str_) if dates else chunk.times
             yield rows, times, chunk.new_sequence and k > 0
+
+    def _windows(self, blocks: Iterable[Block]) -> Iterator[tuple[Float64s, int, Any]]:
+        """Yield complete windows, with the number of rows up to their end and the last time.
+
+        The rows of an incomplete window wait for the next block, unless that begins a sequence.
+        """
+        for rows, times, begins in blocks:
+            if begins:
+                self._n_rows += len(self._pending)
+                self._pending = self._pending[:0]
+            n_pending, size = len(self._pending), self.window
+            rows = np.concatenate([self._pending, rows])
+            n_complete = len(rows) - len(rows) % size
+            for end in range(size, n_complete + 1, size):
+                time = None if times is None else times[end - n_pending - 1]
+                yield rows[end - size : end], self._n_rows + end, time
+            self._pending, self._n_rows = rows[n_complete:].copy(), self._n_rows + n_complete
 
     # ---- use -------------------------------------------------------------------------------
 
@@ -304,14 +297,7 @@ class Monitor(Guarded):
         """
         check_is_fitted(self)
         with changing(self) as model:
-            return model._continued(X)
-
-    def _continued(self, X: RowsLike) -> list[WindowRecord]:
-        """Return the records of the windows that further rows complete, and store the rest."""
-        windows = Windows(self.window, self._pending, self._n_rows + len(self._pending))
-        records = [self._record(*window) for window in windows.of(self._blocks(self._stream(X)))]
-        self._pending, self._n_rows = windows.pending, windows.n_rows - len(windows.pending)
-        return records
+            return list(model._records(X))
 
     def watch(self, X: RowsLike) -> Iterator[WindowRecord]:
         """Yield the record of each complete window of rows, as soon as its rows are read.
@@ -340,17 +326,19 @@ class Monitor(Guarded):
         'x1'
         """
         check_is_fitted(self)
-        yield from snapshot(self)._watched(X)
+        watching = snapshot(self)
+        watching._pending, watching._n_rows = self._pending[:0], 0
+        yield from watching._records(X)
 
-    def _watched(self, X: RowsLike) -> Iterator[WindowRecord]:
-        windows = Windows(self.window, self._pending[:0])
-        for window in windows.of(self._blocks(self._stream(X))):
+    def _records(self, X: RowsLike) -> Iterator[WindowRecord]:
+        for window in self._windows(self._blocks(self._stream(X))):
             yield self._record(*window)
 
     def _record(self, rows: Float64s, n_rows: int, time: Any) -> WindowRecord:
         precision = self.geometry_.precision()
         features, spread = window = window_of(rows, self.geometry_, precision)
-        total, groups, changes = self._scores(joined_features([self.reference_, features]))
+        pool = joined_features([self.reference_, features])
+        total, groups, changes = scores_of(pool, self.window)
         p = rank_p_value(total)
         alarm = p <= self.rate * (1.0 + 1e-9)
         if self._baseline is None:
@@ -379,14 +367,6 @@ class Monitor(Guarded):
             n_moved=blame.n_moved,
             shifts=tuple(shifts.tolist()),
         )
-
-    def _scores(self, pool: Features) -> tuple[Float64s, dict[str, Float64s], dict[str, Float64s]]:
-        """Return the total scores, the scores of each group, and the standardised features."""
-        changes = changes_of(pool, self.window)
-        groups = {
-            name: common_scale(scores) for name, scores in group_scores(pool, changes).items()
-        }
-        return np.max(list(groups.values()), axis=0), groups, changes
 
     def _contributions(
         self,

@@ -299,18 +299,19 @@ def hotelling(pool: Float64s) -> Float64s:
     return np.asarray((n - 2) * n / (n - 1) * inner / np.maximum(1.0 - inner, 1e-12))
 
 
-def changes_of(pool: Features, window: int) -> dict[str, Float64s]:
-    """Return the standardised features of each window, by group."""
+def scores_of(
+    pool: Features, window: int
+) -> tuple[Float64s, dict[str, Float64s], dict[str, Float64s]]:
+    """Return the total scores of windows, their scores by group, and the standardised features."""
     least = {"health": 0.5 / window}
-    return {name: standardized(pool.group(name), least.get(name, LEAST_FEATURE)) for name in GROUPS}
-
-
-def group_scores(pool: Features, changes: dict[str, Float64s]) -> dict[str, Float64s]:
-    """Return the score of each window in each group."""
+    changes = {
+        name: standardized(pool.group(name), least.get(name, LEAST_FEATURE)) for name in GROUPS
+    }
     scores = {name: np.abs(changes[name]).max(axis=1, initial=0.0) for name in GROUPS}
     scores["level"] = np.sqrt(np.maximum(hotelling(pool.level), 0.0))
     scores["shape"] = np.sqrt((changes["shape"] ** 2).mean(axis=1))
-    return scores
+    groups = {name: common_scale(scores[name]) for name in GROUPS}
+    return np.max(list(groups.values()), axis=0), groups, changes
 
 
 def common_scale(scores: Float64s) -> Float64s:
