@@ -1,6 +1,7 @@
 """Output of the commands: facts, JSON, a spectrum, progress and files."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -49,6 +50,11 @@ def check_output(out: Path | None, inputs: Sequence[object], endings: tuple[str,
     if out.resolve() in (source.resolve() for source in sources):
         raise ValueError(f"{out}: this would replace what is read. Name another file.")
     check_writable(out)
+
+
+def command_line() -> str:
+    """Return the words of this command as they would be typed, for the pages that it makes."""
+    return shlex.join(["eigenstream", *sys.argv[1:]])
 
 
 def save_figure(drawn: Any, out: Path) -> None:

@@ -1,6 +1,5 @@
 """``eigenstream fit``: learn from a user's own files."""
 
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ import eigenstream as es
 from eigenstream.cli import _options as options
 from eigenstream.cli._commands import Group, command
 from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions, TimeStep, Unit
-from eigenstream.cli._output import Watched, show, waiting
+from eigenstream.cli._output import Watched, command_line, show, waiting
 from eigenstream.cli.evaluate import pairs_of
 from eigenstream.cli.lags import Criterion as SlowCriterion
 from eigenstream.cli.lags import Reversible, modes, print_features, recommended_lag, slow_features
@@ -290,8 +289,7 @@ def fitted(
     if run.report is not None:
         from eigenstream.reports import report
 
-        command = shlex.join(["eigenstream", *sys.argv[1:]])
-        shape = run.image_shape
+        shape, command = run.image_shape, command_line()
         with waiting("writing the report"), rows:
             report(estimator, run.report, rows, shape=shape, command=command, dt=dt, unit=unit)
     facts |= {"model": run.out and str(run.out), "report": run.report and str(run.report)}

@@ -1,7 +1,5 @@
 """``eigenstream plot``, ``merge`` and ``export``: figures, sums and numbers of model files."""
 
-import shlex
-import sys
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +8,7 @@ import typer
 
 import eigenstream as es
 from eigenstream.cli._options import ImageShape, Json, ModelFile, TimeStep, Unit
-from eigenstream.cli._output import FIGURES, check_output, save_figure, say, waiting
+from eigenstream.cli._output import FIGURES, check_output, command_line, save_figure, say, waiting
 
 
 def plot(
@@ -28,8 +26,7 @@ def plot(
     estimator = es.load(model)
     with waiting("drawing"):
         if out.suffix.lower() == ".html":
-            command = shlex.join(["eigenstream", *sys.argv[1:]])
-            report(estimator, out, shape=image_shape, command=command, dt=dt, unit=unit)
+            report(estimator, out, shape=image_shape, command=command_line(), dt=dt, unit=unit)
         else:
             save_figure(picture(estimator, shape=image_shape), out)
     say({"model": str(model), "figure": str(out)}, f"The figure is {out}.", json)

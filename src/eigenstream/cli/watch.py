@@ -1,6 +1,5 @@
 """``eigenstream watch``: alarms when windows of data differ from those of a reference."""
 
-import shlex
 import sys
 from math import inf
 from pathlib import Path
@@ -10,7 +9,7 @@ import typer
 
 import eigenstream as es
 from eigenstream.cli._options import Data, Json, ModelFile, ReadingOptions
-from eigenstream.cli._output import Watched, check_output, print_json, printable
+from eigenstream.cli._output import Watched, check_output, command_line, print_json, printable
 
 #: The keys of a line of --json.
 KEYS = "rows", "time", "p", "group", "column", "offset", "alarm"
@@ -76,7 +75,7 @@ def watch(
         few = f"The data have fewer rows than the window of {monitor.window}"
         raise ValueError(f"{few}. Use a shorter --window.")
     if report is not None:
-        es.report(monitor, report, records, command=shlex.join(["eigenstream", *sys.argv[1:]]))
+        es.report(monitor, report, records, command=command_line())
     n_alarms = sum(record.alarm for record in records)
     if not json:
         print(f"{n_alarms} alarms in {len(records)} windows of {monitor.window} rows.")
