@@ -94,6 +94,11 @@ FITS = {
         ITEMS,
         lambda: mapped(SlowSubspace).fit(X),
     ),
+    "slow, kernel": (
+        "slow DATA --solver kernel -d 1",
+        ITEMS,
+        lambda: SlowSubspace(1, solver="kernel").fit(X),
+    ),
     "pca": ("pca DATA -d 0.9", COLUMNS, lambda: StreamPCA(0.9).fit(X)),
     "pca, all": (
         "pca DATA -d all --through unit-norm",

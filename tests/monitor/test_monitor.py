@@ -237,6 +237,8 @@ def test_other_columns_are_an_error(fitted):
         monitor.update(table[CUT:][["b", "a", "c", "d", "e", "f"]])
     with pytest.raises(TypeError, match="has no directions"):
         Monitor(StreamPCA(1, features=RBFNetwork(9)).fit(rows[:500]), window=9).fit(rows)
+    with pytest.raises(TypeError, match="has no directions"):
+        Monitor(StreamPCA(1, solver="kernel").fit(rows[:500]), window=9).fit(rows)
 
 
 @pytest.mark.parametrize(

@@ -196,12 +196,14 @@ class Monitor(Guarded):
     def _weights(self) -> Float64s:
         """Return the directions of the subspace, as columns."""
         model = self.estimator
-        if not isinstance(model, TimeEstimator) or model.features is not None:
+        mapped = not isinstance(model, TimeEstimator) or model.features is not None
+        if not mapped:
+            check_is_fitted(model)
+        if mapped or not hasattr(model, "components_"):
             raise TypeError(
                 f"{type(model).__name__} has no directions of the columns. Pass a fitted "
-                "StreamPCA, SlowSubspace or DynamicSubspace without features=."
+                "StreamPCA, SlowSubspace or DynamicSubspace without features= and rbf kernel."
             )
-        check_is_fitted(model)
         return np.nan_to_num(np.asarray(model.result_.columns, np.float64))
 
     def _check_enough(
@@ -326,11 +328,11 @@ class Monitor(Guarded):
         'x1'
         """
         check_is_fitted(self)
-        watching = snapshot(self)
-        watching._pending, watching._n_rows = self._pending[:0], 0
-        yield from watching._records(X)
+        yield from snapshot(self)._records(X, restart=True)
 
-    def _records(self, X: RowsLike) -> Iterator[WindowRecord]:
+    def _records(self, X: RowsLike, *, restart: bool = False) -> Iterator[WindowRecord]:
+        if restart:
+            self._pending, self._n_rows = self._pending[:0], 0
         for window in self._windows(self._blocks(self._stream(X))):
             yield self._record(*window)
 

@@ -69,12 +69,11 @@ def attribute(estimator: Estimator, name: str) -> Any:
 
 def units_of_weights(estimator: Estimator) -> Float64s | None:
     """Return the deviations of the columns in the units of the weights, or None if not known."""
+    if attribute(estimator, "components_") is None:  # neurons, and kernels
+        return None
     if isinstance(estimator, TimeEstimator):
         return deviations(estimator)
-    scaled = (
-        attribute(estimator, "components_") is not None
-        and attribute(estimator, "scale_") is not None
-    )
+    scaled = attribute(estimator, "scale_") is not None
     return np.ones(estimator.n_features_in_) if scaled else None
 
 
