@@ -146,6 +146,8 @@ TimeStep = Annotated[
     "--time if the unit is s, min, h or d.",
 ]
 Unit = Annotated[str, "The unit of time scales."]
+SlowCriterion = Annotated[str, "difference, or ratio as in slow feature analysis and TICA."]
+Reversible = Annotated[bool, "Average over both rows of each velocity, as in TICA."]
 
 
 def without_text(stream: StreamLike) -> StreamLike:

@@ -139,6 +139,17 @@ def as_text(value: object) -> str:
     return f"{value:,}" if type(value) is int else str(value)
 
 
+def interval(value: float, low: float | None = None, high: float | None = None) -> str:
+    """Return a time scale with its interval as text.
+
+    >>> interval(50.0), interval(50.0, 46.1, 53.6), interval(float("nan"))
+    ('50', '50 [46.1, 53.6]', 'not distinguishable from chance')
+    """
+    if np.isnan(value):
+        return "not distinguishable from chance"
+    return f"{value:.4g}" if low is None else f"{value:.4g} [{low:.4g}, {high:.4g}]"
+
+
 def print_json(facts: Facts) -> None:
     """Print one JSON object at once, also into a pipe. NaN and infinity become null."""
     print(json.dumps(_plain(facts), allow_nan=False), flush=True)

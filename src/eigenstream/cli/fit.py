@@ -9,16 +9,16 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 import eigenstream as es
 from eigenstream.cli import _options as options
 from eigenstream.cli._commands import Group, command
 from eigenstream.cli._options import Data, FitOptions, LearningOptions, RunOptions, TimeStep, Unit
-from eigenstream.cli._output import Watched, command_line, show, waiting
+from eigenstream.cli._output import Watched, command_line, interval, printable, show, waiting
 from eigenstream.cli.evaluate import pairs_of
-from eigenstream.cli.lags import Criterion as SlowCriterion
-from eigenstream.cli.lags import Reversible, modes, print_features, recommended_lag, slow_features
+from eigenstream.cli.lags import recommended_lag
 from eigenstream.core.types import Estimator, Facts, StreamLike
 
 app = typer.Typer(
@@ -37,6 +37,9 @@ RESULTS = (
 UNTESTED = (
     "The components are not tested on other rows: there are too few, or no covariance matrix."
 )
+
+#: Columns that are named for each feature, and features that are printed.
+MOST_COLUMNS, MOST_FEATURES = 3, 10
 
 #: The longest step in time is at most this number of times the shortest, if all are equal.
 SAME_STEP = 1.01
@@ -61,8 +64,8 @@ def fit_slow(
         Any, options.value, "The weight of the variance: auto, bound or a number."
     ] = "auto",
     lag: Annotated[int, "The time step of the velocity, in rows."] = 1,
-    criterion: SlowCriterion = "difference",
-    reversible: Reversible = False,
+    criterion: options.SlowCriterion = "difference",
+    reversible: options.Reversible = False,
     standardize: Standardize = False,
     blocks: Annotated[int | None, "The number of blocks for intervals of time scales."] = None,
     dt: TimeStep = None,
@@ -312,6 +315,67 @@ def _client(run: RunOptions) -> Iterator[Any]:
             client = client_of(run.workers, run.scheduler, folder)
         with client:
             yield client
+
+
+def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
+    """Return the time scales of each feature and its largest weights by column.
+
+    Weights are in units of the columns' deviations. Solvers that only estimate have no time scales,
+    and kernels have no weights.
+    """
+    if not hasattr(estimator, "timescales_"):
+        return []
+    from eigenstream.rows.prepared import names_of_features
+    from eigenstream.subspace.inference.diagnostics import deviations
+
+    names, weights = names_of_features(estimator), None
+    if hasattr(estimator, "components_"):
+        weights = estimator.components_ * deviations(estimator)
+    bars, held_out = estimator.result_.uncertainty, estimator.result_.held_out
+    held_out_scales, features = held_out.timescales * dt, []
+    for k, scale in enumerate(estimator.timescales_ * dt):
+        columns: Facts = {}
+        if weights is not None:
+            order = np.argsort(-abs(weights[k]), kind="stable")[:MOST_COLUMNS]
+            columns = {str(j if names is None else names[j]): float(weights[k, j]) for j in order}
+        feature: Facts = {"timescale": float(scale)}
+        if bars is not None and bars.timescales is not None and k < len(bars.timescales.value):
+            scales = bars.timescales
+            low, value, high = (float(x[k] * dt) for x in (scales.low, scales.value, scales.high))
+            feature = {"timescale": value, "interval": [low, high]}
+        feature |= {"timescale_on_other_rows": float(held_out_scales[k]), "weights": columns}
+        features.append(feature)
+    return features
+
+
+def modes(estimator: Estimator, dt: float) -> list[Facts]:
+    """Return the decay time and the period of each mode of a ``DynamicSubspace``."""
+    scales = estimator.timescales_, estimator.result_.held_out.timescales, estimator.periods_
+    names = "timescale", "timescale_on_other_rows", "period"
+    return [dict(zip(names, map(float, row), strict=True)) for row in dt * np.transpose(scales)]
+
+
+def print_features(features: list[Facts], unit: str) -> None:
+    """Print time scales with the columns of the largest weights, or with the periods of modes."""
+    if not features:
+        return
+    shown = features[:MOST_FEATURES]
+    texts = [interval(each["timescale"], *each.get("interval", ())) for each in shown]
+    width = max(len("time scale"), *map(len, texts))
+    print(f"\nfeature  {'time scale':{width}}  on other rows  (in {unit})")
+    for k, (text, feature) in enumerate(zip(texts, shown, strict=True), 1):
+        other = feature["timescale_on_other_rows"]
+        scale_on_other_rows = "-" if np.isnan(other) else f"{other:.4g}"
+        weights = feature.get("weights", {}).items()
+        columns = ", ".join(f"{name} {value:.2g}" for name, value in weights)
+        if np.isfinite(period := feature.get("period", np.nan)):
+            columns = f"period {period:.4g}"
+        line = f"{k:7}  {text:{width}}  {scale_on_other_rows:13}  {columns}"
+        print(printable(line.rstrip()))
+    if shown[0].get("weights"):
+        print("Columns have the largest weights, in units of their deviation.")
+    if len(features) > MOST_FEATURES:
+        print(f"        ... and {len(features) - MOST_FEATURES} more")
 
 
 def _results(estimator: Estimator) -> Facts:

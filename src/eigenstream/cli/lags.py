@@ -12,19 +12,13 @@ import eigenstream as es
 from eigenstream.cli import _options as options
 from eigenstream.cli import _output as output
 from eigenstream.cli._options import Data, Json, Missing, ReadingOptions, TimeStep, Unit
-from eigenstream.core.types import Estimator, Facts, StreamLike
-
-#: Columns that are named for each feature, and features that are printed.
-MOST_COLUMNS, MOST_FEATURES = 3, 10
+from eigenstream.core.types import Estimator, StreamLike
 
 #: ``fit slow`` reads the rows again for a lag if there are at most this many products of a row.
 MOST_PRODUCTS = 2e9
 
 #: The number of blocks of ``lags`` by default, for standard errors.
 BLOCKS = 20
-
-Criterion = Annotated[str, "difference, or ratio as in slow feature analysis and TICA."]
-Reversible = Annotated[bool, "Average over both rows of each velocity, as in TICA."]
 
 
 def lags(
@@ -36,8 +30,8 @@ def lags(
         "The lags, in rows; by default 1,2,5,10,20,50,100, as the rows allow.",
     ] = None,
     n_components: Annotated[int, "The number of features, as in fit slow."] = 2,
-    criterion: Criterion = "difference",
-    reversible: Reversible = False,
+    criterion: options.SlowCriterion = "difference",
+    reversible: options.Reversible = False,
     dt: TimeStep = None,
     unit: Unit = "rows",
     blocks: Annotated[int, "The number of blocks for standard errors."] = BLOCKS,
@@ -111,7 +105,7 @@ def lags(
     if decays:
         print(f"decay of its features over the other lags, time scale in {unit}:")
     for k, of in enumerate(decays, 1):
-        text = interval(of.timescale, of.timescale_low, of.timescale_high)
+        text = output.interval(of.timescale, of.timescale_low, of.timescale_high)
         if np.isfinite(of.noise):
             text += f", noise {of.noise:.2f} ± {of.noise_error:.2f}, lags {of.first} to {of.last}"
             text += "" if of.reliable else ", not an exponential"
@@ -129,70 +123,3 @@ def recommended_lag(estimator: Estimator, stream: StreamLike) -> int | None:
     with warnings.catch_warnings():  # the fit has warned
         warnings.simplefilter("ignore", UserWarning)
         return es.lag_path(clone(estimator), stream, blocks=BLOCKS).recommended_lag
-
-
-def slow_features(estimator: Estimator, dt: float) -> list[Facts]:
-    """Return the time scales of each feature and its largest weights by column.
-
-    Weights are in units of the columns' deviations. Solvers that only estimate have no time scales.
-    """
-    if not hasattr(estimator, "timescales_"):
-        return []
-    from eigenstream.rows.prepared import names_of_features
-    from eigenstream.subspace.inference.diagnostics import deviations
-
-    weights, names = estimator.components_ * deviations(estimator), names_of_features(estimator)
-    bars, held_out = estimator.result_.uncertainty, estimator.result_.held_out
-    held_out_scales, features = held_out.timescales * dt, []
-    for k, scale in enumerate(estimator.timescales_ * dt):
-        order = np.argsort(-abs(weights[k]), kind="stable")[:MOST_COLUMNS]
-        columns = {str(j if names is None else names[j]): float(weights[k, j]) for j in order}
-        feature: Facts = {"timescale": float(scale)}
-        if bars is not None and bars.timescales is not None and k < len(bars.timescales.value):
-            scales = bars.timescales
-            low, value, high = (float(x[k] * dt) for x in (scales.low, scales.value, scales.high))
-            feature = {"timescale": value, "interval": [low, high]}
-        feature |= {"timescale_on_other_rows": float(held_out_scales[k]), "weights": columns}
-        features.append(feature)
-    return features
-
-
-def modes(estimator: Estimator, dt: float) -> list[Facts]:
-    """Return the decay time and the period of each mode of a ``DynamicSubspace``."""
-    scales = estimator.timescales_, estimator.result_.held_out.timescales, estimator.periods_
-    names = "timescale", "timescale_on_other_rows", "period"
-    return [dict(zip(names, map(float, row), strict=True)) for row in dt * np.transpose(scales)]
-
-
-def print_features(features: list[Facts], unit: str) -> None:
-    """Print time scales with the columns of the largest weights, or with the periods of modes."""
-    if not features:
-        return
-    shown = features[:MOST_FEATURES]
-    texts = [interval(each["timescale"], *each.get("interval", ())) for each in shown]
-    width = max(len("time scale"), *map(len, texts))
-    print(f"\nfeature  {'time scale':{width}}  on other rows  (in {unit})")
-    for k, (text, feature) in enumerate(zip(texts, shown, strict=True), 1):
-        other = feature["timescale_on_other_rows"]
-        scale_on_other_rows = "-" if np.isnan(other) else f"{other:.4g}"
-        weights = feature.get("weights", {}).items()
-        columns = ", ".join(f"{name} {value:.2g}" for name, value in weights)
-        if np.isfinite(period := feature.get("period", np.nan)):
-            columns = f"period {period:.4g}"
-        line = f"{k:7}  {text:{width}}  {scale_on_other_rows:13}  {columns}"
-        print(output.printable(line.rstrip()))
-    if "weights" in shown[0]:
-        print("Columns have the largest weights, in units of their deviation.")
-    if len(features) > MOST_FEATURES:
-        print(f"        ... and {len(features) - MOST_FEATURES} more")
-
-
-def interval(value: float, low: float | None = None, high: float | None = None) -> str:
-    """Return a time scale with its interval as text.
-
-    >>> interval(50.0), interval(50.0, 46.1, 53.6), interval(float("nan"))
-    ('50', '50 [46.1, 53.6]', 'not distinguishable from chance')
-    """
-    if np.isnan(value):
-        return "not distinguishable from chance"
-    return f"{value:.4g}" if low is None else f"{value:.4g} [{low:.4g}, {high:.4g}]"
