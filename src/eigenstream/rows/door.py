@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from os import PathLike
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -254,12 +254,6 @@ def check_dates(X: Any) -> None:
                     f"The dates of X have a gap before row {gap[0] + 1}, where the step is "
                     f"{gap[1]:.3g} times the usual one. Pass a list of sequences, cut there."
                 )
-
-
-def check_takes_checkpoints(X: RowsLike) -> NoReturn:
-    """Raise an error for checkpoints of an array."""
-    check_is_rows(X)
-    raise ValueError("checkpoint= requires a stream, and X is an array. Pass open_stream(X).")
 
 
 def check_is_rows(values: RowsLike, name: str = "X") -> None:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from eigenstream.core.types import Estimator, LabelsLike, Matrix, RowsLike, StreamLike, WeightsLike
 from eigenstream.rows.chunk import Chunk, Skipped
-from eigenstream.rows.door import admitted, check_takes_checkpoints, make_keeper
+from eigenstream.rows.door import admitted, make_keeper
 from eigenstream.rows.prepared import note_source
 from eigenstream.rows.rows import Rows, RowsInMemory, Stage
 
@@ -118,6 +118,9 @@ class Fit:
         keeper: Keeper | None = None,
         feature_map: Stage | None = None,
     ) -> None:
+        if keeper is not None and rows.stream is None:
+            message = "checkpoint= requires a stream, and X is an array. Pass open_stream(X)."
+            raise ValueError(message)
         self.estimator, self.rows, self.keeper = estimator, rows, keeper
         #: The stream that the rows come from, or None.
         self.stream = rows.stream
@@ -269,10 +272,7 @@ def fit_of(
     array itself. Sparse rows raise an error by default.
     """
     options: dict[str, bool] = {"labelled": labelled, "sparse": sparse, "at_once": True}
-    rows = admitted(estimator, X, y, sample_weight, reset=True, **options)
-    if keeper is not None and rows.stream is None:
-        check_takes_checkpoints(X)
-    return Fit(estimator, rows, keeper)
+    return Fit(estimator, admitted(estimator, X, y, sample_weight, reset=True, **options), keeper)
 
 
 def reported(

@@ -29,14 +29,13 @@ from eigenstream.rows.chunk import MUCH, STARTS, Chunk, Skipped
 from eigenstream.rows.door import (
     admitted,
     check_is_rows,
-    check_takes_checkpoints,
     is_pairs,
     pairs_of,
 )
 from eigenstream.rows.fit import KEEPING, CallbackSupportMixin, Fit, keeper_of, with_callbacks
 from eigenstream.rows.guard import reads, twin
 from eigenstream.rows.prepared import fits_rows, learns_rows, note_source
-from eigenstream.rows.rows import ArrayRows, Rows, StreamRows
+from eigenstream.rows.rows import ArrayRows, Rows
 from eigenstream.subspace.estimators.base import SubspaceEstimator
 from eigenstream.subspace.estimators.mapping import projected
 from eigenstream.subspace.estimators.results import (
@@ -265,12 +264,10 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
             self._learn_blocks(X, sample_weight, blocks)
             return self
         rows = self._sequences(X, sample_weight)
-        if isinstance(rows, StreamRows):
-            self._resume(rows, keeper)
+        if rows.stream is None:
+            self._learn_all(Fit(self, rows, keeper))
         else:
-            if keeper is not None:
-                check_takes_checkpoints(X)
-            self._learn_all(Fit(self, rows))
+            self._resume(rows, keeper)
         return self
 
     @learns_rows

@@ -18,7 +18,6 @@ from eigenstream.core.types import (
     Setting,
     Transformer,
 )
-from eigenstream.rows.door import check_takes_checkpoints
 from eigenstream.rows.fit import Fit, Keeper
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import note_source
@@ -155,14 +154,12 @@ class PairwiseEstimator(SubspaceEstimator, PairDecisions):
         self._check_parameters()
         rows = self._rows(data, y, reset=True, **of_rows)
         stream = rows.stream
-        if stream is None and keeper is not None:
-            check_takes_checkpoints(data)
         if stream is not None:
             if keeper is not None or not self._in_memory(stream):
                 self._resume(rows, keeper)
                 return None
             rows = rows.in_memory(f"fit of {type(self).__name__}")
-        fit = Fit(self, rows)
+        fit = Fit(self, rows, keeper)
         self._learn_all(fit)
         note_source(self, stream)
         return fit
