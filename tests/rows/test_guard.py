@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from eigenstream import CompetitiveLearning, OjaNeuron, Sketch, SlowSubspace, StreamPCA
 from eigenstream.online import UnstableStepError
 from eigenstream.rows import BrokenModelError
-from eigenstream.rows.guard import Guarded, changing
+from eigenstream.rows.guard import Guarded, changing, guard_of
 from members import MEMBERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -137,7 +137,7 @@ def step(model, value=None, error=None, mark=True):
     """Make a step that sets a value, then raises an error."""
     with changing(model) as changed:
         if mark:
-            changed._guard.mark()
+            guard_of(changed).mark()
         changed.value = value
         if error is not None:
             raise error

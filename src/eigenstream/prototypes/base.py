@@ -33,7 +33,7 @@ from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import Chunk, checked_chunk
 from eigenstream.rows.door import admitted, as_floats, chunk_of, validated
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
-from eigenstream.rows.guard import Guarded, changing, reads
+from eigenstream.rows.guard import Guarded, changing, guard_of, reads
 from eigenstream.rows.prepared import fits_rows, learns_rows, maps_back, maps_streams, reads_rows
 from eigenstream.rows.rows import Rows
 
@@ -250,7 +250,7 @@ class PrototypeEstimator(Transforming, Guarded, ABC):
         chunk = chunk.of_positive_weight()
         if len(chunk):
             paces = self._units.checked_paces(len(chunk))
-            self._guard.mark()
+            guard_of(self).mark()
             self._units.add(chunk, paces)
         self._forget_fit()
 

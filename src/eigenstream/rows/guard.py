@@ -120,17 +120,12 @@ if hasattr(os, "register_at_fork"):
 class Guarded(Documented):
     """Base of the estimators whose ``partial_fit`` changes them in place."""
 
-    @property
-    def _guard(self) -> Guard:
-        own = self.__dict__
-        return cast(Guard, own.get("_guard") or own.setdefault("_guard", Guard()))
-
     def _check_once(self, check: Callable[[], None]) -> None:
         """Call a check of the parameters, unless it has passed for the same ones.
 
         The checks take longer than a step on a single row.
         """
-        guard, own = self._guard, self.__dict__
+        guard, own = guard_of(self), self.__dict__
         now = [own.get(name) for name in self._get_param_names()]
         if guard.checked is None or not all(map(is_, now, guard.checked)):
             check()
@@ -149,17 +144,23 @@ class Guarded(Documented):
         self : object
             This estimator.
         """
-        with self._guard.lock:
-            self._guard.checked = None  # parameters of a solver change in place
+        with guard_of(self).lock:
+            guard_of(self).checked = None  # parameters of a solver change in place
             return cast(Self, super().set_params(**params))
 
     def __getstate__(self) -> dict[str, object]:
         """Return what a copy or a pickle contains. The next step does not change it."""
-        with self._guard.reading():
-            self._guard.alone = False
+        with guard_of(self).reading():
+            guard_of(self).alone = False
             state = dict(super().__getstate__())
         state.pop("_guard", None)
         return state
+
+
+def guard_of(estimator: Guarded) -> Guard:
+    """Return the guard of an estimator, which has one from its first use on."""
+    own = estimator.__dict__
+    return cast(Guard, own.get("_guard") or own.setdefault("_guard", Guard()))
 
 
 def snapshot(value: Estimator) -> Estimator:
@@ -193,16 +194,16 @@ def _publish(estimator: object, before: dict[str, Any], changed: object) -> None
 def changing(estimator: Model) -> Iterator[Model]:
     """Yield a copy to which a step is made. At the end its new attributes are published.
 
-    The body sets attributes of the copy. Before it changes a value in place, it calls
-    ``_guard.mark()``. An error before the mark leaves the estimator as it was. An error after the
-    mark breaks it, except for errors with the attribute ``valid``.
+    The body sets attributes of the copy. Before it changes a value in place, it calls the ``mark``
+    of the guard. An error before the mark leaves the estimator as it was. An error after the mark
+    breaks it, except for errors with the attribute ``valid``.
     """
-    guard = estimator._guard
+    guard = guard_of(estimator)
     with guard.lock:
         guard.check()
         before, changed = dict(vars(estimator)), twin(estimator)
         if not guard.alone:
-            fixed = (*estimator._get_param_names(), "_guard")
+            fixed = {*estimator.get_params(deep=False), "_guard"}
             learned = {name: value for name, value in before.items() if name not in fixed}
             changed.__dict__.update(deepcopy(learned))
         Guard.stepping.add(guard)
@@ -235,7 +236,7 @@ def refitting(estimator: Estimator, without: Iterable[str] = ()) -> Iterator[Est
         raise
     finally:
         if keeps:
-            guard = estimator._guard if isinstance(estimator, Guarded) else Guard()
+            guard = guard_of(estimator) if isinstance(estimator, Guarded) else Guard()
             with guard.lock:
                 _publish(estimator, before, fitted)
                 guard.broken = False
@@ -269,7 +270,7 @@ def publishes(fit: Method) -> Method:
 
 def reading(estimator: object) -> AbstractContextManager[None]:
     """Return a context in which the state of an estimator, if it is guarded, does not change."""
-    return estimator._guard.reading() if isinstance(estimator, Guarded) else nullcontext()
+    return guard_of(estimator).reading() if isinstance(estimator, Guarded) else nullcontext()
 
 
 def reads(method: Method) -> Method:
@@ -277,7 +278,7 @@ def reads(method: Method) -> Method:
 
     @wraps(method)
     def read(self: Guarded, *rest: object, **named: object) -> object:
-        with self._guard.reading():
+        with guard_of(self).reading():
             return method(self, *rest, **named)
 
     return cast(Method, read)

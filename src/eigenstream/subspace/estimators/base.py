@@ -18,7 +18,7 @@ from eigenstream.core.types import Constraints, Parameters, RowsLike, StreamLike
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import FIRST, Skipped
 from eigenstream.rows.fit import Fit, Keeper, Resumption
-from eigenstream.rows.guard import changing, reads, snapshot, twin
+from eigenstream.rows.guard import changing, guard_of, reads, snapshot, twin
 from eigenstream.rows.prepared import check_same_input, merge_sources, note_source
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
@@ -270,7 +270,7 @@ class SubspaceEstimator(Projection):
                 "only one. Use fit, or solver='dense'."
             )
         self._forget()
-        self._guard.mark()
+        guard_of(self).mark()
         for chunk in chunks:
             self._skipped.merge(chunk.skipped)
         for chunk in mapped:

@@ -16,7 +16,7 @@ from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Array, Matrix, RowsLike, Transformer, Values
 from eigenstream.rows.chunk import Places, Skipped, finite_rows, zeroed
 from eigenstream.rows.door import as_floats, each, is_list_of_sequences, validated
-from eigenstream.rows.guard import Guarded, reads
+from eigenstream.rows.guard import Guarded, guard_of, reads
 from eigenstream.rows.prepared import maps_back, maps_streams
 from eigenstream.rows.rows import chunk_rows
 from eigenstream.subspace.estimators.mapping import FeatureMap, projected
@@ -55,7 +55,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
 
     def _fitted_learner(self) -> Learner:
         """Return the learner, or raise if the estimator is not fitted."""
-        with self._guard.reading():
+        with guard_of(self).reading():
             learner = self._learner
         if learner is None:
             raise NotFittedError(
