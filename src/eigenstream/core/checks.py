@@ -1,10 +1,10 @@
 """Checks of input. Each error names the value, its place and the fix."""
 
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from inspect import currentframe
 from numbers import Integral, Real
 from os import PathLike
 from pickle import PicklingError
@@ -43,8 +43,8 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     >>> str(caught[0].message)
     'mind the gap'
     """
-    level, frame, search = 2, sys._getframe(1), None
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
+    level, frame, search = 1, currentframe(), None
+    while frame and frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OURS:
         owner = frame.f_locals.get("self")
         search = owner if isinstance(owner, Parallel) else search
         level, frame = level + 1, frame.f_back

@@ -183,7 +183,7 @@ def _at_defaults(estimator: Estimator, names: Collection[str]) -> Estimator:
     twin = object.__new__(type(estimator))
     vars(twin).update(vars(estimator) | defaults)
     if isinstance(begun := vars(twin).get("_begun"), dict):
-        twin._begun = begun | {name: defaults[name] for name in begun.keys() & defaults}
+        vars(twin)["_begun"] = begun | {name: defaults[name] for name in begun.keys() & defaults}
     for name in vars(twin).keys() & {"solver", "_solver", "estimator"}:
         setattr(twin, name, _at_defaults(vars(twin)[name], names))
     return twin
