@@ -153,11 +153,7 @@ def write(
         "place": encode(dict(checkpoint or {}), arrays, "place"),
     }
     if checkpoint:
-        header["checkpoint"] = {
-            "rows": checkpoint["rows"],
-            "passes": checkpoint["passes"],
-            "complete": checkpoint["complete"],
-        }
+        header["checkpoint"] = {name: checkpoint[name] for name in ("rows", "passes", "complete")}
     text = _as_text(header | {"checksum": _checksum(header, arrays)})
     if len(text) > MOST_HEADER:
         size = f"{len(text)} bytes, more than {MOST_HEADER}"

@@ -144,8 +144,8 @@ class Windowed(Step):
         """
         if rows.new_sequence or self._rows is None:
             self._rows, self._weights, self._starts = rows.rows[:0], np.empty(0), True
-        new = np.ones(len(rows)) if rows.weights is None else rows.weights
-        stored, weights = stacked([self._rows, rows.rows]), np.concatenate([self._weights, new])
+        stored = stacked([self._rows, rows.rows])
+        weights = np.concatenate([self._weights, rows.each_weight()])
         count = max(len(weights) - self.lost, 0)
         self._rows, self._weights = stored[count:].copy(), weights[count:].copy()
         starts = [self.lost - back for back in self.backs]

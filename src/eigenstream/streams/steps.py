@@ -376,8 +376,7 @@ class OmitOutliers(Step):
         inside: Any = ((values >= self._low) & (values <= self._high)).all(axis=1)
         if inside.all():
             return rows
-        weights = np.ones(len(inside)) if rows.weights is None else rows.weights
-        return replace(rows, weights=np.where(inside, weights, 0.0))
+        return replace(rows, weights=np.where(inside, rows.each_weight(), 0.0))
 
     def inverse_transform(self, rows: Matrix) -> Matrix:
         """Return the rows unchanged."""
