@@ -10,7 +10,7 @@ from eigenstream import ClassSubspace, PairMetric, PairSubspace
 from eigenstream.subspace import risk_bound
 from oracles import with_sample_of
 
-PROBLEMS = 120
+PROBLEMS = 200
 DELTA = 0.2
 FRESH = 3000
 
