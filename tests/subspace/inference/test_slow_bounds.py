@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from eigenstream import SlowSubspace
 from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace import subspace_bound
+from eigenstream.subspace.sums.block import Block
 from eigenstream.subspace.watchers.values import RadiusBound
 from eigenstream.theory import Geometric, Independent, mean_bound, slow_bound
 
@@ -20,7 +21,9 @@ def sample(m=4000, offset=0.0, seed=0):
 def radius_of(*chunks):
     radius = RadiusBound()
     for chunk in chunks:
-        radius.add(Chunk(chunk))
+        block = Block(4, chunk)
+        block.chunk = Chunk(chunk)
+        radius.see(block, None)
     return radius
 
 

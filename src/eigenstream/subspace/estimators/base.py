@@ -280,7 +280,7 @@ class SubspaceEstimator(Projection):
         """Learn from more rows, or change nothing if that fails."""
         with changing(self) as model:
             model._step(*rows, **named)
-        if self._learner is not None:
+        if self._learner is not None and self._skipped.n_rows:
             self._skipped.warn(self, self._learner.n_rows, self._row_word, FIRST)
         return self
 

@@ -69,11 +69,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
     @reads
     def _answered(self) -> Answered:
         """Return the answer with the sums that it came from."""
-        learner, result, kernel = (
-            self._fitted_learner().with_all_rows(),
-            self._solved(),
-            self._kernel,
-        )
+        learner, result = self._fitted_learner().with_all_rows(), self._solved()
+        kernel = self._kernel
         components = None if isinstance(kernel, KernelMap) else self.components_
         return Answered(result, learner, components, self._solver, self._block_word)
 

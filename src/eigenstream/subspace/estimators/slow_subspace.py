@@ -445,11 +445,9 @@ class SlowSubspace(TimeEstimator):
         if answer.forms is None:
             return None
         weights, uncorrelated, in_sample = answer.weights, answer.sorted, answer.autocorrelations
-        ready, units, values, n_varying = learner.with_all_rows(), None, None, 1
+        ready, units, values = learner.with_all_rows(), None, None
         if weights is None or answer.scale is not None:
             units = ready.deviations(np.inf)
-        if units is not None and weights is None:
-            n_varying = int(np.isfinite(units).sum())
         halves = learner.half_operators(units)
         if halves:
             solved = partial(
@@ -457,7 +455,7 @@ class SlowSubspace(TimeEstimator):
                 n=len(answer.pairs.values),
                 weights=weights,
                 shrinkage=self.shrinkage,
-                n_varying=n_varying,
+                n_varying=1 if units is None else int(np.isfinite(units).sum()),
                 rank=self.rank,
                 uncorrelated=uncorrelated,
             )

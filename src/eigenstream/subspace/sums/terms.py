@@ -256,16 +256,11 @@ class TimeTerms(Terms):
             pieces = (0, now[first:], chunk, 0), (1, now[:first], tail, tail.n)
             for k, here, earlier, shift in pieces:
                 if len(here):
-                    step = shift - self.lag
-                    weights, places = None, here + step
+                    weights, past = None, here + (shift - self.lag)
                     if chunk.weights is not None or earlier.weights is not None:
-                        weights = _pair_weights(chunk, here, earlier, places)
+                        weights = _pair_weights(chunk, here, earlier, past)
                     later = runs if len(here) == len(now) else as_runs(here)
-                    past: Places | Runs = places
-                    if isinstance(later, Runs):
-                        slices = [slice(run.start + step, run.stop + step) for run in later.slices]
-                        past = Runs(places, slices)
-                    velocities.append(((0, later), (k, past), weights, len(here)))
+                    velocities.append(((0, later), (k, as_runs(past)), weights, len(here)))
         weights = None if chunk.weights is None else chunk.weights[now]
         block.own += self.add_terms(block, (0, runs), weights, len(now), velocities)
 

@@ -209,20 +209,21 @@ class Peaks(Watcher):
 
     def _ordinary(self, variances: Float64s, terms: TimeTerms) -> bool:
         """Return whether all noted rows are of ordinary size, by the variances of the columns."""
-        total, roots = terms.totals()[0], self._roots()
-        shares = (roots[:, None] * self._centred_rows(terms)) ** 2 @ reciprocals(total * variances)
+        total = terms.totals()[0]
+        shares = self._weighted_rows(terms) ** 2 @ reciprocals(total * variances)
         # The squares of an ordinary row are about those of a mean row.
         least = HUGE / N_PEAKS + 2.0 * len(variances) / terms.n_terms
-        return bool(shares.max() < least or total <= roots @ roots)
+        return bool(shares.max() < least or total <= sum(peak.weight for peak in self.peaks))
 
     def without(self, learner: Learner, variances: Float64s) -> OperatorSums:
         """Return A and B without the noted rows."""
         terms: Any = learner.terms
         operator = learner.thin_operator()
-        (reward, penalty), roots, basis = terms.totals(), self._roots(), operator.basis
-        rows, rest = roots[:, None] * self._centred_rows(terms), reward - float(roots @ roots)
+        (reward, penalty), basis = terms.totals(), operator.basis
+        weights, rows = np.array([peak.weight for peak in self.peaks]), self._weighted_rows(terms)
+        rest = reward - weights.sum()
         if not terms.center.fixed:  # the mean moves
-            rows = np.vstack([rows, roots @ rows / np.sqrt(rest)])
+            rows = np.vstack([rows, np.sqrt(weights) @ rows / np.sqrt(rest)])
         diagonal = np.maximum(reward * variances - (rows**2).sum(axis=0), 0.0) / rest
         steps = np.reshape([step.values for step in self.steps], (-1, rows.shape[1]))
         if basis is not None:
@@ -241,7 +242,7 @@ class Peaks(Watcher):
         ``rest`` is the operator without these rows. The shares are in units of the variance
         that it has in the same direction.
         """
-        rows = self._roots()[:, None] * (self._centred_rows(terms) @ columns)
+        rows = self._weighted_rows(terms) @ columns
         values, vectors = np.linalg.eigh(rest.forms(columns)[0])
         least = values[-1] * np.finfo(np.float64).eps * len(rest.reward)
         kept = values > max(least, rest.floor)
@@ -254,11 +255,9 @@ class Peaks(Watcher):
         rows = {peak.row for peak in self.peaks}
         self.steps = [step for step in self.steps if not rows.isdisjoint((step.now, step.past))]
 
-    def _roots(self) -> Float64s:
-        return np.array([np.sqrt(peak.weight) for peak in self.peaks])
-
-    def _centred_rows(self, terms: TimeTerms) -> Float64s:
-        return np.array([peak.values for peak in self.peaks]) - terms.mean
+    def _weighted_rows(self, terms: TimeTerms) -> Float64s:
+        """Return the centred rows times the roots of their weights."""
+        return np.array([np.sqrt(peak.weight) * (peak.values - terms.mean) for peak in self.peaks])
 
 
 def _highest(block: Block, groups: list[Edges]) -> Float64s:

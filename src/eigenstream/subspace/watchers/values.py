@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eigenstream.core.linalg import Float64s, rounding_of_mean, row_squares
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Matrix
-from eigenstream.rows.chunk import Chunk, Places
+from eigenstream.rows.chunk import Places
 from eigenstream.rows.fit import Fit
 from eigenstream.subspace.inference.held_out import autocorrelations_of_moments, implied
 from eigenstream.subspace.sums.block import Block, SequenceMeans
@@ -53,12 +53,8 @@ class RadiusBound(Watcher):
         """Include the rows of positive weight of a block."""
         if block.chunk is None or (self.first is not None and not self.bounded):
             return
-        self.add(block.chunk, block.own[0].mean if block.own else None)
-
-    def add(self, chunk: Chunk, mean: Float64s | None = None) -> None:
-        """Include the rows of positive weight, whose mean is about this one, or unknown."""
-        rows: Matrix = chunk.of_positive_weight().rows
-        if chunk.n == 0 or rows.shape[0] == 0:
+        rows: Matrix = block.chunk.of_positive_weight().rows
+        if block.chunk.n == 0 or rows.shape[0] == 0:
             return
         if self.first is None:
             row = rows[:1].toarray() if hasattr(rows, "toarray") else rows[:1]
@@ -68,8 +64,10 @@ class RadiusBound(Watcher):
         rows = rows.astype(np.float64, copy=False)
         squares = row_squares(rows)
         origin = float(np.sqrt(squares.max()))
-        if self.about_origin == 0.0 and mean is not None and mean @ mean < NEAR * squares.mean():
-            self.about_first = np.inf
+        if self.about_origin == 0.0 and block.own:
+            mean = block.own[0].mean
+            if mean @ mean < NEAR * squares.mean():
+                self.about_first = np.inf
         self.about_origin = max(self.about_origin, origin)
         if self.about_first == np.inf:
             return
@@ -340,22 +338,21 @@ class ShortLag(Watcher):
             if not ((first > SURE / np.sqrt(n_checked)) & (first < longest)).any():
                 return
         parts: list[Float64s] = []
-        n_rows = 0
         for chunk in fit.reading():
             if chunk.weights is not None or chunk.pairs is not None:
                 return
             later = chunk.starts if parts else chunk.starts[chunk.starts > 0]
-            end = min(int(later[0]) if len(later) else chunk.n, most - n_rows)
+            end = min(int(later[0]) if len(later) else chunk.n, most)
             parts.append(chunk.rows[:end] @ columns)
-            n_rows += end
-            if end < chunk.n or n_rows >= most:
+            most -= end
+            if end < chunk.n or not most:
                 break
         # Operations on few long rows are faster than on many short ones.
         series = np.ascontiguousarray(np.concatenate(parts).T, np.float64)
         about = answer.mean @ columns
         if model.center == "sequences":
             about = series.mean(axis=1)
-        message = better_lag((series - about[:, None]).T, checked_lags(model.lag, n_rows))
+        message = better_lag((series - about[:, None]).T, checked_lags(model.lag, series.shape[1]))
         yield from () if message is None else (message,)
 
 
