@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.linalg import (
@@ -102,11 +103,7 @@ class Block:
         """Add terms. Those of negative weight are in the part ``negative(part)``."""
         if weights is not None and weights.min(initial=0.0) < 0.0:
             for place, here in ((part, weights >= 0.0), (negative(part), weights < 0.0)):
-                ends = [
-                    (k, where if where is None else indices(where)[here])
-                    for k, where in (now, past)
-                ]
-                self.add(place, ends[0], ends[1], np.abs(weights[here]))
+                self.add(place, part_of(now, here), part_of(past, here), np.abs(weights[here]))
             return
         sparse = bool(is_sparse(self.pieces[now[0]]) or is_sparse(self.pieces[past[0]]))
         where = past[1] if now[1] is None else now[1]
@@ -279,13 +276,9 @@ class Block:
         step = max(DENSE_VALUES // self.n_features, 256)
         for first in range(0, edges.n, step):
             part = slice(first, first + step)
-            ends = [
-                (k, where if where is None else indices(where)[part])
-                for k, where in (edges.now, edges.past)
-            ]
+            ends = part_of(edges.now, part), part_of(edges.past, part)
             weights = None if edges.weights is None else edges.weights[part]
-            n = min(step, edges.n - first)
-            yield Edges(edges.part, ends[0], ends[1], weights, n, edges.sparse)
+            yield Edges(edges.part, *ends, weights, min(step, edges.n - first), edges.sparse)
 
     # ---- sums that need no dense differences -----------------------------------------------
 
@@ -539,6 +532,11 @@ def index(where: Places | Runs) -> Places | slice:
     if isinstance(where, Runs) and len(where.slices) == 1:
         return where.slices[0]
     return indices(where)
+
+
+def part_of(end: End, chosen: slice | NDArray[np.bool_]) -> End:
+    """Return some of the rows at one end of terms."""
+    return end[0], None if end[1] is None else indices(end[1])[chosen]
 
 
 def mean_of(rows: Matrix, weights: Float64s | None) -> Float64s:

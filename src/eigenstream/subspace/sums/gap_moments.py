@@ -383,9 +383,9 @@ class GapMoments(Sums):
         if not self.center:
             return np.zeros(self.n_features)
         model = self.completion()
-        incomplete = np.bincount(self.row_sequences, self.row_weights, len(self.weights))
+        weights = self.weights + self._incomplete().totals(len(self.weights))
         total = max(self.total, np.finfo(np.float64).tiny)
-        mean = ((self.weights + incomplete) @ model.means + self.closed_mean) / total
+        mean = (weights @ model.means + self.closed_mean) / total
         size, share = self.n_features, self.earlier_share
         return np.asarray(share * mean[:size] + (1.0 - share) * mean[-size:])
 
@@ -433,9 +433,7 @@ class GapMoments(Sums):
         total = max(self.total, np.finfo(np.float64).tiny)
         ends = (second[:size, :size] - second[size:, size:] + alone + self.end_rows) / total
         sums += sums_of_pairs[:, :size] - sums_of_pairs[:, size:]
-        weights = self.weights + np.bincount(
-            self.row_sequences, self.row_weights, len(self.weights)
-        )
+        weights = self.weights + rows.totals(len(self.weights))
         # Earlier less later means of each sequence, about no mean without center.
         steps = sums / np.where(weights > 0.0, weights, 1.0)[:, None] * bool(self.center)
         squares = ((steps.T * weights) @ steps + self.closed_steps) / total
