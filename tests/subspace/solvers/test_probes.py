@@ -7,11 +7,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import oracles
-from eigenstream import ClassSubspace, Sketch, SlowSubspace, StreamPCA, merge_all
+from eigenstream import (
+    ClassSubspace,
+    PairSubspace,
+    Sketch,
+    SlowSubspace,
+    StreamPCA,
+    merge_all,
+    sample_pairs,
+)
 from eigenstream.streams import open_stream
-from eigenstream.subspace import estimated_share
+from eigenstream.subspace import estimated_share, matrices
 from eigenstream.subspace.solvers.probes import probe_columns, share_of_probes
 
 #: Wider than data that a sketch stores whole.
@@ -69,6 +78,30 @@ def test_the_estimate_of_a_flat_spectrum_is_not_above_the_true_share(n, width, d
     values = np.linalg.eigvalsh(np.cov(rows.T, bias=True))
     share = np.cov(model.transform(rows).T, bias=True).trace() / values[-d:].sum()
     assert 1 - 3 * (1 - share) < estimated_share(model) < share
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.filterwarnings("ignore:(the sketch reached|.*eigenvalue)")
+def test_classes_and_pairs_reach_the_estimated_share(seed):
+    """The estimate is from 16 probes, so it may exceed the true share slightly."""
+    rng = np.random.default_rng(seed)
+    width = WIDTH if seed % 2 else 150
+    d, eta, n_classes = rng.integers(1, 5), rng.choice([0.3, 1.0, 3.0]), rng.integers(2, 5)
+    labels = rng.integers(n_classes, size=1000)
+    means = rng.uniform(0.1, 2.0) * rng.standard_normal((n_classes, width))
+    rows = rng.standard_normal((1000, width)) + means[labels] * (rng.random(width) < 0.3)
+    rows *= np.exp(rng.uniform() * rng.standard_normal(width))
+    parameters = {"criterion": "difference", "eta": float(eta), "scale": False}
+    learner, data = ClassSubspace(int(d), **parameters), (rows, labels)
+    if seed % 2:
+        pairs, signs = sample_pairs(labels, 1500, random_state=seed)
+        learner, data = PairSubspace(int(d), **parameters), (rows[pairs], signs)
+    dense, model = (clone(learner).set_params(solver=s).fit(*data) for s in ("dense", "sketch"))
+    T = matrices(dense).matrix(matrices(dense).weights)
+    basis = np.linalg.qr(model.components_.T)[0]
+    share = np.trace(basis.T @ T @ basis) / dense.result_.objective
+    assert estimated_share(model) - 0.003 < share < 1.0 + 1e-9
+    assert share > 0.9
 
 
 def test_an_estimate_equals_its_formula():
