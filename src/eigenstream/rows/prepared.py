@@ -228,6 +228,22 @@ def _answers_of(stream: StreamLike, source: RowsLike, grid: Any) -> Values:
     return answers if grid is None else grid.series(answers, source)
 
 
+def mean_over_rows(results: Values) -> float:
+    """Return the mean of the results of ``maps_streams``, one number for each row.
+
+    Those of a stream or of a list of sequences are joined, without skipped rows.
+    """
+    parts = results
+    if is_stream(results):
+        parts = [chunk.of_positive_weight().rows for chunk in results]
+    if not isinstance(parts, list):
+        return float(parts.mean())
+    values = np.concatenate(parts)
+    if not len(values):
+        raise ValueError(f"every row of {results!r} lacks a value or a label. Pass complete rows.")
+    return float(np.nanmean(values))  # skipped rows of labelled arrays are NaN
+
+
 def _output_of(model: Estimator) -> str:
     """Return what ``transform`` returns: "default", or the library of a data frame."""
     return str(_get_output_config("transform", model)["dense"])

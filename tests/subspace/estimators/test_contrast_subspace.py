@@ -51,6 +51,18 @@ def test_every_exact_solver_finds_the_dense_subspace(solver, alpha, center):
         assert found.result_.objective == pytest.approx(values.sum())
 
 
+@pytest.mark.parametrize("output", ["default", "pandas"])
+def test_the_score_of_lists_and_streams_is_that_of_all_rows(output):
+    found = ContrastSubspace(3).fit(X, background=BACKGROUND).set_output(transform=output)
+    score = found.score(X, background=BACKGROUND)
+    for source in (lambda rows: [rows[:200], rows[200:]], open_stream):
+        listed = found.score(source(X), background=source(BACKGROUND))
+        assert listed == pytest.approx(score, rel=1e-12)
+    lacking = open_stream(np.full_like(X, np.nan), missing="skip")
+    with pytest.raises(ValueError, match="lacks a value"):
+        found.score(lacking, background=BACKGROUND)
+
+
 def test_chunks_of_either_kind_in_any_order():
     whole = ContrastSubspace(3, alpha=2.0).fit(X, background=BACKGROUND)
     grown, rng = ContrastSubspace(3, alpha=2.0), np.random.default_rng(1)

@@ -35,6 +35,7 @@ def test_whitening_and_the_model_of_the_rows_are_those_of_scikit_learn(n, whiten
         samples = ours.score_samples(rows)
         np.testing.assert_allclose(samples, unwhitened.score_samples(rows), rtol=1e-9)
         assert ours.score(rows) == pytest.approx(samples.mean(), rel=1e-12)
+        assert ours.score([rows[:7], rows[7:]]) == pytest.approx(samples.mean(), rel=1e-12)
 
 
 def test_the_covariance_of_all_components_is_that_of_scaled_rows():

@@ -9,22 +9,18 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from eigenstream.core.documented import documented
+from eigenstream.core.linalg import Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, StreamLike, Transformer
-from eigenstream.rows.door import (
-    admitted,
-    all_rows,
-    errors_name,
-    is_dask,
-    is_list_of_sequences,
-    is_stream,
-)
+from eigenstream.rows.door import admitted, errors_name, is_dask, is_list_of_sequences
 from eigenstream.rows.fit import Fit
 from eigenstream.rows.guard import reads
 from eigenstream.rows.prepared import (
     fits_rows,
     fresh,
     learns_rows,
+    maps_streams,
+    mean_over_rows,
     note_source,
     prepared,
 )
@@ -279,11 +275,11 @@ class ContrastSubspace(SubspaceEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, n_features), or a stream
+        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
             The rows whose variance is rewarded.
         y : None
             Ignored. It exists for compatibility with scikit-learn.
-        background : array-like or sparse of shape (m, n_features), or a stream
+        background : array-like or sparse of shape (m, n_features), a list of them, or a stream
             The rows whose variance is penalised.
 
         Returns
@@ -303,10 +299,11 @@ class ContrastSubspace(SubspaceEstimator):
         """
         learned: Any = self._fitted_learner().with_all_rows().terms
         apart = (self._solved().mean - learned.centers[PENALISED].mean) @ self._columns
-        rewarded, penalised = (
-            all_rows(Z, "score").rows if is_stream(Z) else Z
-            for Z in (self.transform(X), self.transform(background))
-        )
-        penalised = penalised + apart
-        squares = [float((np.float64(Z) ** 2).sum(axis=1).mean()) for Z in (rewarded, penalised)]
-        return squares[0] - self.alpha * squares[1]
+        variance = mean_over_rows(self._squares(X, offset=0.0))
+        return variance - self.alpha * mean_over_rows(self._squares(background, offset=apart))
+
+    @maps_streams
+    def _squares(self, X: RowsLike, *, offset: Float64s | float) -> Float64s:
+        """Return the squared norm of the features of each row plus ``offset``."""
+        features = np.asarray(self.transform(X), np.float64) + offset
+        return np.asarray((features**2).sum(axis=1))

@@ -15,9 +15,9 @@ from eigenstream.core.documented import documented
 from eigenstream.core.linalg import Eigenpairs, Float64s
 from eigenstream.core.storable import storable
 from eigenstream.core.types import Constraints, Count, LabelsLike, RowsLike, Transformer
-from eigenstream.rows.door import as_floats, is_stream, validated
+from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.guard import reads
-from eigenstream.rows.prepared import maps_streams
+from eigenstream.rows.prepared import maps_streams, mean_over_rows
 from eigenstream.rows.rows import chunk_rows
 from eigenstream.subspace.estimators.results import VarianceResult
 from eigenstream.subspace.estimators.time import TimeEstimator
@@ -357,7 +357,7 @@ class StreamPCA(TimeEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse of shape (n, n_features), or a stream
+        X : array-like or sparse of shape (n, n_features), a list of them, or a stream
             The rows.
         y : None
             Ignored. It exists for compatibility with scikit-learn.
@@ -375,11 +375,7 @@ class StreamPCA(TimeEstimator):
         >>> round(StreamPCA(2).fit(X[::2]).score(X[1::2]), 2)
         -2.69
         """
-        scores = self.score_samples(X)
-        if is_stream(scores):  # rows of weight 0 have no likelihood
-            weighted_rows = (c.rows if c.weights is None else c.rows[c.weights > 0] for c in scores)
-            scores = np.concatenate([*weighted_rows])
-        return float(scores.mean())
+        return mean_over_rows(self.score_samples(X))
 
     @maps_streams
     def score_samples(self, X: RowsLike) -> Float64s:
