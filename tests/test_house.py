@@ -11,11 +11,11 @@ from test_architecture import FLOORS, MODULES, ROOT, found
 #: The largest figure of each kind. Counts are for 1,000 lines of code.
 BOUNDS = {
     "getattr and hasattr": 3.1,
-    "private names of other objects": 3.6,
-    "percent of annotations that are Any": 13.8,
-    "modules": 193,
+    "private names of other objects": 2.8,
+    "percent of annotations that are Any": 13.7,
+    "modules": 187,
     "lines of the longest module": 600,
-    "floors": 11,
+    "floors": 9,
 }
 
 

@@ -190,9 +190,8 @@ def _alpha(alpha: Any) -> Any:
 
 def _scores(rest: Any, held_out: Any, alpha: Any, counts: list[int]) -> list[float]:
     """Return the score of a held-out estimator's rows for each number of components."""
-    if alpha == "auto":
-        models = (rest.solved_with(n_components=n, alpha="auto") for n in counts)
-        return [model._score_of(held_out, [n])[0] for model, n in zip(models, counts, strict=True)]
-    solved = rest if alpha is None else rest.solved_with(alpha=alpha)
-    scores: list[float] = solved._score_of(held_out, counts)
-    return scores
+    if alpha == "auto":  # it depends on the number of components
+        solved = [(rest.solved_with(n_components=n, alpha="auto"), [n]) for n in counts]
+    else:
+        solved = [(rest if alpha is None else rest.solved_with(alpha=alpha), counts)]
+    return [score for model, own in solved for score in model._score_of(held_out, own)]

@@ -18,7 +18,7 @@ from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RandomState, RowsLike
 from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.fit import Fit, fit_of
-from eigenstream.rows.guard import Guarded, changing
+from eigenstream.rows.guard import Guarded, changes
 from eigenstream.rows.prepared import fits_rows, learns_rows, maps_streams
 
 #: Kernel values held at a time while transforming: 16 MB of float64.
@@ -216,10 +216,10 @@ class RBFNetwork(Transforming, Guarded):
         >>> network.partial_fit(X[50:]).is_ready_
         True
         """
-        with changing(self) as model:
-            model._collect(X)
+        self._collect(X)
         return self
 
+    @changes
     def _collect(self, X: RowsLike) -> None:
         """Take the next prototypes of a stream."""
         self._check_once(self._check_step)

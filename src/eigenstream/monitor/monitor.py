@@ -29,7 +29,7 @@ from eigenstream.monitor.windows import (
     window_of,
 )
 from eigenstream.rows.door import is_stream
-from eigenstream.rows.guard import Guarded, changing, publishes, snapshot
+from eigenstream.rows.guard import Guarded, changes, publishes, snapshot
 from eigenstream.rows.prepared import names_of_features, prepared
 from eigenstream.streams import open_stream
 from eigenstream.subspace.estimators.time import TimeEstimator
@@ -274,6 +274,7 @@ class Monitor(Guarded):
 
     # ---- use -------------------------------------------------------------------------------
 
+    @changes
     def update(self, X: RowsLike) -> list[WindowRecord]:
         """Continue with the next rows, and return the records of the windows that they complete.
 
@@ -298,8 +299,7 @@ class Monitor(Guarded):
         2
         """
         check_is_fitted(self)
-        with changing(self) as model:
-            return list(model._records(X))
+        return list(self._records(X))
 
     def watch(self, X: RowsLike) -> Iterator[WindowRecord]:
         """Yield the record of each complete window of rows, as soon as its rows are read.

@@ -33,7 +33,7 @@ from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import Chunk, blocks_of
 from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import Fit, fit_of
-from eigenstream.rows.guard import Guarded, changing, reads
+from eigenstream.rows.guard import Guarded, changes, reads
 from eigenstream.rows.prepared import fits_rows
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 
@@ -351,10 +351,10 @@ class SupervisedNeurons(Neurons):
     ) -> Self:
         """Learn from one chunk. A chunk whose weights are all zero changes nothing."""
         if sample_weight is None or np.any(np.asarray(sample_weight)):
-            with changing(self) as model:
-                model._continue(X, y, sample_weight, classes)
+            self._continue(X, y, sample_weight, classes)
         return self
 
+    @changes
     def _continue(
         self, X: RowsLike, y: LabelsLike, sample_weight: WeightsLike, classes: Any
     ) -> None:

@@ -29,7 +29,7 @@ from eigenstream.online.plan import check_start
 from eigenstream.rows.chunk import Chunk
 from eigenstream.rows.door import as_floats, chunk_of, validated
 from eigenstream.rows.fit import KEEPING, Fit, fit_of, keeper_of
-from eigenstream.rows.guard import changing
+from eigenstream.rows.guard import changes
 from eigenstream.rows.prepared import fits_rows, learns_rows, maps_streams, reads_rows
 from eigenstream.schedules import Auto, LearningRate, Schedule, as_schedule
 
@@ -247,10 +247,10 @@ class OnlineNeurons(Transforming, Neurons):
         >>> model.partial_fit(X[1::2]).n_steps_
         150
         """
-        with changing(self) as model:
-            model._continue(X)
+        self._continue(X)
         return self
 
+    @changes
     def _continue(self, X: RowsLike) -> None:
         first = self._start_or_continue()
         chunk = chunk_of(self, X, reset=first)

@@ -17,6 +17,7 @@ from eigenstream.subspace import (
     StreamPCA,
     to_sklearn,
 )
+from eigenstream.subspace.estimators.results import answered
 
 #: The supported file extensions.
 ENDINGS = (".npy", ".csv", ".onnx")
@@ -73,7 +74,7 @@ def _onnx(estimator: Estimator) -> bytes:
         kind = type(estimator).__name__
         raise ValueError(f"{kind} cannot be written as ONNX. Use .npy or .csv.")
     plain = to_sklearn(estimator)
-    if estimator._map is not None:
+    if answered(estimator).features is not None:
         raise ValueError(f"features={estimator.features!r} cannot be written as ONNX. Omit them.")
     try:
         import skl2onnx

@@ -33,7 +33,7 @@ from eigenstream.prototypes._nearest import nearest
 from eigenstream.rows.chunk import Chunk, checked_chunk
 from eigenstream.rows.door import admitted, as_floats, chunk_of, validated
 from eigenstream.rows.fit import KEEPING, Fit, Resumption, fit_of, keeper_of
-from eigenstream.rows.guard import Guarded, changing, guard_of, reads
+from eigenstream.rows.guard import Guarded, changes, guard_of, reads
 from eigenstream.rows.prepared import fits_rows, learns_rows, maps_back, maps_streams, reads_rows
 from eigenstream.rows.rows import Rows
 
@@ -235,10 +235,10 @@ class PrototypeEstimator(Transforming, Guarded, ABC):
         >>> model.partial_fit(X[1::2]).n_steps_
         150
         """
-        with changing(self) as model:
-            model._continue(X, sample_weight)
+        self._continue(X, sample_weight)
         return self
 
+    @changes
     def _continue(self, X: RowsLike, sample_weight: WeightsLike) -> None:
         self._check_once(self._check_step)
         first = not self._begun

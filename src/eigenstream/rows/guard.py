@@ -221,6 +221,33 @@ def changing(estimator: Model) -> Iterator[Model]:
             Guard.stepping.discard(guard)
 
 
+def changes(method: Method) -> Method:
+    """Let a method change the estimator in one step, as in ``changing``.
+
+    >>> class Count(Guarded):
+    ...     n_rows = 0
+    ...
+    ...     @changes
+    ...     def add(self, rows):
+    ...         self.n_rows += len(rows)
+    ...         self.mean_ = sum(rows) / len(rows)
+    >>> count = Count()
+    >>> count.add([])
+    Traceback (most recent call last):
+        ...
+    ZeroDivisionError: division by zero
+    >>> count.n_rows
+    0
+    """
+
+    @wraps(method)
+    def changed(self: Guarded, *rest: object, **named: object) -> object:
+        with changing(self) as model:
+            return method(model, *rest, **named)
+
+    return cast(Method, changed)
+
+
 @contextmanager
 def refitting(estimator: Estimator, without: Iterable[str] = ()) -> Iterator[Estimator]:
     """Yield a copy to fit, without some attributes. If that succeeds, it is published."""

@@ -60,7 +60,7 @@ class EstimatedMixing(MixingProfile):
         return tuple(np.maximum.accumulate(np.array(self.raw)[::-1])[::-1].tolist())
 
     def _beta(self, lags: Int64s) -> Float64s:
-        return Table(self.values, self.lags)._beta(lags)
+        return np.asarray(Table(self.values, self.lags)(lags))
 
 
 def estimate_mixing(sequence: ArrayLike, lags: Sequence[int] = range(1, 21)) -> EstimatedMixing:

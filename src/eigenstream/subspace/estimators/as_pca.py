@@ -10,8 +10,10 @@ from eigenstream.core.checks import check_flag
 from eigenstream.core.linalg import Float64s
 from eigenstream.core.types import Transformer
 from eigenstream.subspace.estimators.base import SubspaceEstimator
-from eigenstream.subspace.estimators.results import PairResult
+from eigenstream.subspace.estimators.results import Answered, PairResult, answered
+from eigenstream.subspace.estimators.stream_pca import StreamPCA
 from eigenstream.subspace.estimators.time import TimeEstimator
+from eigenstream.subspace.solvers.base import MATRIX
 
 
 def to_sklearn(estimator: SubspaceEstimator, preprocessing: bool = True) -> Transformer:
@@ -48,22 +50,20 @@ def to_sklearn(estimator: SubspaceEstimator, preprocessing: bool = True) -> Tran
     True
     """
     check_flag(preprocessing, "preprocessing")
-    variances = np.full(estimator.n_components_, np.nan)
-    if isinstance(estimator, TimeEstimator):
-        variances = np.asarray(estimator._variances(), np.float64)
+    answer = answered(estimator)
     parts: list[tuple[str, Transformer]] = []
     steps = vars(estimator).get("preprocessing_") if preprocessing else None
     if steps is not None:
         parts += steps.to_sklearn(estimator.n_features_in_)
-    if estimator._map is not None:
-        parts.append(("features", estimator._map.transformer))
-    result = estimator._solved()
+    if answer.features is not None:
+        parts.append(("features", answer.features))
+    result = answer.result
     mean, scale = result.mean, result.scale
     width = len(mean)
     if scale is not None:
         parts.append(("scale", _scaler(mean, scale, estimator.n_samples_seen_)))
         mean = np.zeros(width)
-    parts.append(("subspace", _pca(estimator, mean, variances)))
+    parts.append(("subspace", _pca(estimator, answer, mean)))
     if isinstance(result, PairResult) and result.normalize:
         parts.append(("unit rows", Normalizer()))
     names = vars(estimator).get("feature_names_in_")
@@ -84,10 +84,23 @@ def _scaler(mean: Float64s, scale: Float64s, n_rows: int) -> StandardScaler:
     return scaler
 
 
-def _pca(estimator: SubspaceEstimator, mean: Float64s, variances: Float64s) -> Transformer:
+def _variances(estimator: SubspaceEstimator, answer: Answered) -> Float64s:
+    """Return the variance along each component, with n - 1; NaN where it is not known."""
+    if isinstance(estimator, StreamPCA):
+        return estimator.explained_variance_
+    centred = isinstance(estimator, TimeEstimator) and estimator.center
+    if not centred or MATRIX not in answer.solver.abilities:
+        return np.full(len(answer.result.pairs.values), np.nan)
+    moments: Float64s = answer.learner.thin_operator().moments(answer.result.columns)[0]
+    n = answer.learner.terms.n_terms
+    return moments * (n / (n - 1)) if n > 1 else moments
+
+
+def _pca(estimator: SubspaceEstimator, answer: Answered, mean: Float64s) -> Transformer:
     from sklearn.decomposition import PCA  # takes 0.2 s to import
 
-    components = estimator._vectors.T.copy()
+    components = answer.result.vectors.T.copy()
+    variances = np.asarray(_variances(estimator, answer), np.float64)
     n_rows = int(estimator.n_samples_seen_)
     pca = PCA(n_components=len(components), whiten=getattr(estimator, "whiten", False))
     pca.components_, pca.mean_ = components, np.array(mean)

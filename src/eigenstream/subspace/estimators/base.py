@@ -18,7 +18,7 @@ from eigenstream.core.types import Constraints, Parameters, RowsLike, StreamLike
 from eigenstream.online import UnstableStepError
 from eigenstream.rows.chunk import FIRST, Skipped
 from eigenstream.rows.fit import Fit, Keeper, Resumption
-from eigenstream.rows.guard import changing, guard_of, reads, snapshot, twin
+from eigenstream.rows.guard import changes, guard_of, reads, snapshot, twin
 from eigenstream.rows.prepared import check_same_input, merge_sources, note_source
 from eigenstream.rows.rows import Rows
 from eigenstream.subspace.estimators.mapping import FeatureMap, check_same_map
@@ -90,7 +90,7 @@ class SubspaceEstimator(Projection):
         "missing": [StrOptions({"raise", "skip"})],
     }
     #: Parameters that determine the dense solver's sums, and those that may change at any time.
-    _SHAPING: ClassVar[tuple[str, ...]] = ("features", "center", "lag")
+    _SHAPING: ClassVar[tuple[str, ...]] = ("features", "center", "lag", "missing", "reversible")
     _FREE: ClassVar[tuple[str, ...]] = ("preprocessor", "solver")
 
     # Set by learning.
@@ -278,12 +278,12 @@ class SubspaceEstimator(Projection):
 
     def _continued(self, *rows: RowsLike, **named: Any) -> Self:
         """Learn from more rows, or change nothing if that fails."""
-        with changing(self) as model:
-            model._step(*rows, **named)
+        self._step(*rows, **named)
         if self._learner is not None and self._skipped.n_rows:
             self._skipped.warn(self, self._learner.n_rows, self._row_word, FIRST)
         return self
 
+    @changes
     def _step(self, *rows: RowsLike, **named: Any) -> None:
         """Check the parameters and the rows, and learn from them."""
         self._check_once(self._check_step)

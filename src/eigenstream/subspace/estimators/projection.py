@@ -72,7 +72,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Guarded, ABC
         learner, result = self._fitted_learner().with_all_rows(), self._solved()
         kernel = self._kernel
         components = None if isinstance(kernel, KernelMap) else self.components_
-        return Answered(result, learner, components, self._solver, self._block_word)
+        features = None if self._map is None else self._map.transformer
+        return Answered(result, learner, components, self._solver, self._block_word, features)
 
     @property
     @reads

@@ -14,7 +14,7 @@ from eigenstream.core.storable import FITTED, storable
 from eigenstream.core.types import Array, Constraints, LabelsLike, RowsLike
 from eigenstream.rows.door import as_floats, validated
 from eigenstream.rows.fit import fit_of
-from eigenstream.rows.guard import Guarded, changing
+from eigenstream.rows.guard import Guarded, changes
 from eigenstream.rows.prepared import fits_rows, learns_rows, maps_streams
 from eigenstream.subspace.estimators.stream_pca import StreamPCA
 
@@ -129,10 +129,10 @@ class QuadraticMap(Transforming, Guarded):
         self : object
             The fitted estimator.
         """
-        with changing(self) as model:
-            model._collect(X)
+        self._collect(X)
         return self
 
+    @changes
     def _collect(self, X: RowsLike) -> None:
         """Learn the components from the next rows of a stream."""
         self._check_once(self._validate_params)

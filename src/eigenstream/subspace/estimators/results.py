@@ -8,7 +8,7 @@ import numpy as np
 from eigenstream.core.checks import is_sparse
 from eigenstream.core.linalg import Eigenpairs, Float64s, brief
 from eigenstream.core.storable import storable
-from eigenstream.core.types import Matrix, Parameters
+from eigenstream.core.types import Matrix, Parameters, Transformer
 from eigenstream.rows.chunk import Places, with_gaps
 from eigenstream.subspace.inference.held_out import (
     HeldOut,
@@ -454,6 +454,8 @@ class Answered:
         The solver in use.
     units : str
         The units of blocks: "rows", "pairs" or "classes".
+    features : transformer or None
+        The fitted feature map.
     """
 
     result: Result
@@ -461,6 +463,7 @@ class Answered:
     components: Float64s | None
     solver: Solver
     units: str
+    features: Transformer | None
 
     def operator(self) -> MatrixOperator:
         """Return A and B of scaled features, with the weights in use."""

@@ -195,7 +195,6 @@ class SlowSubspace(TimeEstimator):
         "rank": [COUNT, Interval(Real, 0, 1, closed="neither"), None],
         "basis": [StrOptions({"slowness", "eigenvalue", "kinetic", "commute"})],
     }
-    _SHAPING: ClassVar[tuple[str, ...]] = (*TimeEstimator._SHAPING, "reversible")
 
     n_components: Count = 2
     _: KW_ONLY

@@ -201,9 +201,6 @@ class StreamPCA(TimeEstimator):
     @property
     def explained_variance_(self) -> Float64s:
         """The variance of the data along each component, divided by n - 1 if centred."""
-        return self._variances()
-
-    def _variances(self) -> Float64s:
         result = self._principal
         return np.asarray(result.pairs.values * result.freedom)
 
@@ -262,7 +259,7 @@ class StreamPCA(TimeEstimator):
         """Return a power of the covariance under probabilistic PCA."""
         result = self._principal
         vectors, width = result.pairs.vectors, len(result.mean)
-        variances, noise = self._variances(), result.noise
+        variances, noise = self.explained_variance_, result.noise
         if power < 0.0:
             variances, noise = self._floored(width)
         rest = 0.0 if len(variances) == width else noise**power
@@ -272,7 +269,7 @@ class StreamPCA(TimeEstimator):
 
     def _floored(self, width: int) -> tuple[Float64s, float]:
         """Return the variances and the noise, at least the variance that rounding can cause."""
-        variances = self._variances()
+        variances = self.explained_variance_
         least = float(variances.max()) * width * np.finfo(np.float64).eps
         least = max(least, np.finfo(np.float64).tiny)
         return np.maximum(variances, least), max(self.noise_variance_, least)

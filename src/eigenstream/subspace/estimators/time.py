@@ -100,7 +100,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         "missing": [StrOptions({"raise", "skip", "available"})],
         "scale": [FLAG],
     }
-    _SHAPING: ClassVar[tuple[str, ...]] = (*SubspaceEstimator._SHAPING, "missing")
 
     def _problem(self, width: int) -> Problem:
         return self._problem_of_rows(width)
@@ -367,15 +366,6 @@ class TimeEstimator(CallbackSupportMixin, SubspaceEstimator):
         return self._merged(other, new_sequence=new_sequence)
 
     # ---- use -------------------------------------------------------------------------------
-
-    def _variances(self) -> Float64s:
-        """Return the variance along each component, with n - 1; NaN where it is not known."""
-        learner, columns = self._fitted_learner().with_all_rows(), self._columns
-        if MATRIX not in self._solver.abilities or not self.center:
-            return np.full(columns.shape[1], np.nan)
-        moments: Float64s = learner.thin_operator().moments(columns)[0]
-        n = learner.terms.n_terms
-        return moments * (n / (n - 1)) if n > 1 else moments
 
     def _scored_terms(self, X: RowsLike, lag: int | None = None) -> Learner:
         """Return a learner of other rows."""
