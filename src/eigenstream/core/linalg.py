@@ -368,18 +368,15 @@ def canonical(values: Float64s, vectors: Float64s) -> Eigenpairs:
     )
 
 
-def largest(
-    matrix: Float64s, n_components: int, *, lanczos: bool = True, signed: bool = True
-) -> Eigenpairs:
+def largest(matrix: Float64s, n_components: int, *, lanczos: bool = True) -> Eigenpairs:
     """Return the eigenpairs of the largest algebraic eigenvalues of a symmetric matrix.
 
-    Few eigenpairs of a large matrix are computed by Lanczos iterations, if these converge. They may
-    have any order and any signs unless ``signed``.
+    Few eigenpairs of a large matrix are computed by Lanczos iterations, if these converge.
 
     >>> largest(np.diag([1.0, -5.0, 3.0]), 2).values
     array([3., 1.])
     """
-    size, pairs_of = len(matrix), canonical if signed else Eigenpairs
+    size = len(matrix)
     unit = power_of_two(float(np.abs(matrix).max(initial=0.0)))
     if lanczos and size >= LANCZOS_SIZE and n_components <= LANCZOS_SHARE * size:
         pairs = by_lanczos(lambda columns: matrix @ columns, size, n_components, unit)
@@ -391,9 +388,9 @@ def largest(
         # LAPACK may fail to find some of many eigenvalues near zero, but finds all of them.
         with suppress(np.linalg.LinAlgError):
             values, vectors = eigh(matrix.T / unit, subset_by_index=places, **options)
-            return pairs_of(values * unit, vectors)
+            return canonical(values * unit, vectors)
     values, vectors = np.linalg.eigh(matrix / unit)
-    return pairs_of(values[-n_components:] * unit, vectors[:, -n_components:])
+    return canonical(values[-n_components:] * unit, vectors[:, -n_components:])
 
 
 def by_lanczos(

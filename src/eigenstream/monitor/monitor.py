@@ -202,7 +202,8 @@ class Monitor(Guarded):
         if mapped or not hasattr(model, "components_"):
             raise TypeError(
                 f"{type(model).__name__} has no directions of the columns. Pass a fitted "
-                "StreamPCA, SlowSubspace or DynamicSubspace without features= and rbf kernel."
+                "StreamPCA, SlowSubspace or DynamicSubspace, without features= and without an rbf "
+                "kernel."
             )
         return np.nan_to_num(np.asarray(model.result_.columns, np.float64))
 

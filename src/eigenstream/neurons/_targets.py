@@ -28,7 +28,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
 
     classes_: Array
     #: The target of a unit for rows of other classes than its own, which have the target 1.
-    _other: ClassVar[float] = -1.0
+    _other_target: ClassVar[float] = -1.0
 
     @learns_rows
     def partial_fit(
@@ -99,7 +99,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
         answers = self._answers(X)
         codes: Array = answers.argmax(axis=1)
         if answers.shape[1] == 1:
-            codes = (answers[:, 0] > 0.5 * (self._other + 1.0)).astype(np.int64)
+            codes = (answers[:, 0] > 0.5 * (self._other_target + 1.0)).astype(np.int64)
         return self.classes_[codes]
 
     @maps_streams
@@ -151,7 +151,7 @@ class Classifying(ClassifierMixin, SupervisedNeurons):  # type: ignore[misc, unu
                 f"classes {classes.tolist()!r:.100}. Name all classes in the first call, "
                 f"partial_fit(X, y, classes=...), or call fit to start again."
             )
-        targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, self._other)
+        targets = np.where(codes[:, None] == np.arange(len(classes)), 1.0, self._other_target)
         return targets[:, 1:].copy() if len(classes) == 2 else targets
 
 

@@ -280,7 +280,7 @@ class MultilayerPerceptron(Classifying, _Backpropagating):
     [0, 1, 1, 0]
     """
 
-    _other = 0.0
+    _other_target = 0.0
 
     @maps_streams
     def predict_proba(self, X: RowsLike) -> Float64s:

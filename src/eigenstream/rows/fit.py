@@ -119,8 +119,9 @@ class Fit:
         feature_map: Stage | None = None,
     ) -> None:
         if keeper is not None and rows.stream is None:
-            message = "checkpoint= requires a stream, and X is an array. Pass open_stream(X)."
-            raise ValueError(message)
+            raise ValueError(
+                "checkpoint= requires a stream, and X is an array. Pass open_stream(X)."
+            )
         self.estimator, self.rows, self.keeper = estimator, rows, keeper
         #: The stream that the rows come from, or None.
         self.stream = rows.stream

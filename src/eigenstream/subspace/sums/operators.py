@@ -180,7 +180,7 @@ class MatrixOperator(Operator):
         if n == 0:
             width = len(self.reward) if self.basis is None else self.basis.shape[1]
             return Eigenpairs(np.empty(0), np.empty((width, 0)))
-        pairs = largest(white.T @ self.reward @ white, n, signed=False)
+        pairs = largest(white.T @ self.reward @ white, n)
         vectors = white @ pairs.vectors
         return canonical(pairs.values, vectors if self.basis is None else self.basis.T @ vectors)
 
