@@ -251,6 +251,10 @@ def test_a_fit_leaves_a_page_of_images(words):
     assert "page.html" in run(*command.split()).stdout
     with open("page.html", encoding="utf-8") as file:
         assert "Components as images" in file.read()
+    result = run(*command.replace("2x2", "2x3").split(), "-o", "late.eigs")
+    assert (result.exit_code, Path("late.eigs").exists()) == (2, False)
+    assert result.stderr.count("\n") == 1
+    assert "images of 4 pixels" in result.stderr
 
 
 def test_rows_of_data():

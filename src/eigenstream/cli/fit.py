@@ -255,6 +255,10 @@ def fitted(
         check_number(dt, "dt", above=0)
     if run.workers is not None:
         check_whole(run.workers, "workers")
+    if run.report is not None and run.image_shape is not None:
+        from eigenstream.reports.base import check_shape
+
+        check_shape(run.image_shape, (stream if items is None else items).n_features)
     keeper: Any = keeper_of(run.checkpoint, run.every, run.resume)
     with _stoppable(keeper), Watched(stream) as rows, _client(run) as client:
         begun = perf_counter()

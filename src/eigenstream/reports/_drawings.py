@@ -16,7 +16,7 @@ from eigenstream.monitor import Monitor, WindowRecord
 from eigenstream.monitor.records import time_text
 from eigenstream.plotting.canvas import MOST_COLUMNS, MOST_COMPONENTS, bars_of_component
 from eigenstream.prototypes import CompetitiveLearning, SelfOrganizingMap
-from eigenstream.reports.base import Drawing, PageTable
+from eigenstream.reports.base import Drawing, PageTable, check_shape
 from eigenstream.subspace import pair_risks
 from eigenstream.subspace.estimators.time import TimeEstimator
 from eigenstream.subspace.inference.diagnostics import deviations
@@ -210,15 +210,6 @@ def _vector_panel(estimator: Estimator, shown: Vectors, shape: tuple[int, int] |
     return Panel(f"Columns of each {kind}", caption, draw, height)
 
 
-def checked_shape(shape: tuple[int, int] | None, estimator: Estimator) -> tuple[int, int] | None:
-    """Return the height and width of an image, or raise if the rows have another size."""
-    if shape is not None:
-        count = estimator.n_features_in_
-        if np.shape(shape) != (2,) or min(shape) < 1 or np.prod(shape) != count:
-            raise ValueError(f"shape={shape!r} is not (height, width) of images of {count} pixels.")
-    return shape
-
-
 def picture(estimator: Estimator, *, shape: tuple[int, int] | None = None) -> Any:
     """Draw the results of an estimator as one figure.
 
@@ -248,8 +239,10 @@ def picture(estimator: Estimator, *, shape: tuple[int, int] | None = None) -> An
     """
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
+    if shape is not None:
+        check_shape(shape, estimator.n_features_in_)
     rows: list[tuple[float, list[Panel]]] = []
-    for panels in panels_of(estimator, checked_shape(shape, estimator)).values():
+    for panels in panels_of(estimator, shape).values():
         narrow = [panel for panel in panels if not panel.wide]
         starts = range(0, len(narrow), PANELS_ACROSS)
         rows += [(HEIGHT, narrow[k : k + PANELS_ACROSS]) for k in starts]

@@ -26,7 +26,7 @@ from eigenstream.prototypes import SelfOrganizingMap
 from eigenstream.reports import _drawings
 from eigenstream.reports._drawings import HEIGHT, Blocks, Panel, attribute, column_names, first_of
 from eigenstream.reports._summary import summary, warnings_of
-from eigenstream.reports.base import PageTable, Report, Section
+from eigenstream.reports.base import PageTable, Report, Section, check_shape
 from eigenstream.rows.chunk import Chunk, joined
 from eigenstream.rows.door import is_stream
 from eigenstream.rows.prepared import prepared, without_steps
@@ -153,7 +153,9 @@ def _blocks(
     unit: str,
 ) -> tuple[str, str, Blocks]:
     """Return the title, the first sentences, and drawings and tables by the titles of sections."""
-    panels = _drawings.panels_of(estimator, _drawings.checked_shape(shape, estimator))
+    if shape is not None:
+        check_shape(shape, estimator.n_features_in_)
+    panels = _drawings.panels_of(estimator, shape)
     leading = leading_rows(prepared(estimator, X), y)
     step = _step(leading, unit) if dt is None else dt
     held_out = _held_out(estimator, leading)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Self
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from eigenstream import plotting
@@ -112,3 +113,9 @@ class Report:
             undefined=StrictUndefined,
         )
         return pages.get_template("template.html.j2").render(report=self)
+
+
+def check_shape(shape: tuple[int, int], count: int) -> None:
+    """Raise if ``shape`` is not the height and width of images of ``count`` pixels."""
+    if np.shape(shape) != (2,) or min(shape) < 1 or np.prod(shape) != count:
+        raise ValueError(f"shape={shape!r} is not (height, width) of images of {count} pixels.")
