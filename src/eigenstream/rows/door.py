@@ -511,7 +511,7 @@ def known_rows(estimator: object, X: RowsLike) -> bool:
         type(X) is np.ndarray
         and X.ndim == 2
         and X.dtype in FLOATS
-        and X.shape[0] > 0
+        and X.size > 0
         and X.shape[1] == vars(estimator).get("n_features_in_")
         and "feature_names_in_" not in vars(estimator)  # scikit-learn warns if names are missing
     )
@@ -522,10 +522,11 @@ def validated(estimator: BaseEstimator, X: RowsLike, *, reset: bool, sparse: boo
 
     It may contain NaN.
     """
-    if type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS:
-        if not reset and known_rows(estimator, X):
-            return X
-        return validate_data(estimator, X, reset=reset, ensure_all_finite=False)
+    if reset and type(X) is np.ndarray and X.ndim == 2:
+        estimator.n_features_in_ = int(X.shape[1])
+        vars(estimator).pop("feature_names_in_", None)
+    if known_rows(estimator, X):
+        return X
     check_is_rows(X)
     if is_dispatched(X):
         return _validated_on_device(estimator, X, reset=reset)
