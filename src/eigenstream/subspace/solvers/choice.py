@@ -88,6 +88,7 @@ def chosen_solver(
     as ``Need("partial_fit", "add")``.
     """
     needs = [*needs_of(estimator), *calls]
+    abilities = {need.ability for need in needs}
     if calls and any(need.words == KOOPMAN for need in needs):
         raise ValueError(
             f"{KOOPMAN} reads the rows twice, so {calls[0].words} is not available. Use fit, or "
@@ -96,7 +97,7 @@ def chosen_solver(
     solver = estimator.solver
     if isinstance(solver, str) and solver == "auto":
         of_classes = hasattr(estimator, "mixing") and estimator.scale in (True, "within")
-        if of_classes or any(need.ability == PAIRWISE for need in needs):
+        if of_classes or PAIRWISE in abilities:
             n_rows = None  # These form all matrices, also of few rows.
         kinds = list(SOLVERS.values())
         if sparse and n_features > SPARSE_COLUMNS and n_rows is not None:
@@ -105,7 +106,7 @@ def chosen_solver(
             candidate = kind()
             if candidate.fits(n_features, n_rows) and not lacking(candidate, needs):
                 return candidate
-        sketch = any(need.ability in (RATIOS, ALPHA) for need in needs)
+        sketch = bool(abilities & {RATIOS, ALPHA})
         raise ValueError(
             f"{needs[0].words if needs else 'solver=auto'} needs matrices of {n_features} x "
             f"{n_features}, which do not fit in memory. Use fewer columns, "
@@ -115,12 +116,11 @@ def chosen_solver(
     solver = SOLVERS[solver]() if isinstance(solver, str) else solver
     solver._validate_params()
     for need in lacking(solver, needs):
-        needed = {other.ability for other in needs}
         passes = "passes=2" if need.ability in (RATIOS, ALPHA) else ""
         able = [
             f"{kind.__name__}({passes if kind is Sketch else ''})"
             for kind in SOLVERS.values()
-            if needed <= kind.abilities
+            if abilities <= kind.abilities
         ]
         raise ValueError(
             f"{need.words} is not supported by solver={solver.name!r}. "
