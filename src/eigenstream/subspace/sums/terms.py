@@ -6,6 +6,7 @@ share in T. Other weights, held-out classes and held-out pairs are other shares 
 """
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Sequence
 from copy import copy, deepcopy
 from itertools import pairwise
@@ -428,13 +429,12 @@ class Halves:
         if sums are taken ``by_sequence``.
         """
         places: list[int] = []
-        starts, in_pairs, lag = chunk.starts, chunk.pairs is not None, self.terms.lag
+        starts = [*chunk.starts.tolist(), chunk.n]
+        in_pairs, lag = chunk.pairs is not None, self.terms.lag
         while self.end is not None and self.end < n_rows + chunk.n:
             place = max(self.end - n_rows, 0)
-            first, end = -age, chunk.n
-            if len(starts):
-                first = int(starts[starts <= place].max(initial=first))
-                end = int(starts[starts > place].min(initial=end))
+            k = bisect_right(starts, place)
+            first, end = starts[k - 1] if k else -age, starts[k]
             if not in_pairs and first != place:
                 longest = self.end - self.begun if first + n_rows > self.begun else 0
                 place = end if by_sequence else min(end, max(place, first + longest))

@@ -271,10 +271,8 @@ class RunMeans(SequenceMeans, Watcher):
         """Add the mean of a block of one sequence."""
         if block.begins:
             self.begin()
-        self.last = self.last.copy()
         for rows in block.own:
-            self.last[0] += rows.weight
-            self.last[1:] += rows.weight * rows.mean
+            self.last = self.last + rows.weight * np.append(1.0, rows.mean)
 
     def merged(self, later: "RunMeans", crossing: Block, learner: Learner) -> "RunMeans":
         """Return the means of these sequences and of later ones."""
@@ -330,6 +328,8 @@ class ShortLag(Watcher):
             return
         answer, n_rows = model._answer, learner.terms.n_rows
         most = min(max(int(CHECKED_SHARE * n_rows), LEAST_CHECKED), MOST_CHECKED)
+        if len(checked_lags(model.lag, min(n_rows, most))) < 2:
+            return
         columns = answer.columns[:, :MOST_FEATURES]
         if answer.forms is not None and not answer.estimated:
             # Sure autocorrelations have time scales below n_checked / (2 SURE**2).
