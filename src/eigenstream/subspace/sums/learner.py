@@ -466,18 +466,14 @@ class Learner:
             block = self.terms.take(chunk)
             self.sums.add(block, self.terms)
             return block
-        age, by_sequence = self.terms.age, self.sums.by_sequence
-        cuts = halves.cuts(chunk, n_rows, age, by_sequence=by_sequence)
+        cuts = halves.cuts(chunk, n_rows, self.terms.age, by_sequence=self.sums.by_sequence)
         if cuts[:1] == [0]:
             cuts = cuts[1:]
             self._change_half()
         block = self.terms.take(chunk, cuts, halves.terms)
+        self.sums.add(block.of_half(0) if cuts else block, self.terms)
         if cuts:
-            first, second = block.of_half(0), block.of_half(1)
-            self.sums.add(first, self.terms)
-            halves.sums.add(second, halves.terms)
-        else:
-            self.sums.add(block, self.terms)
+            halves.sums.add(block.of_half(1), halves.terms)
         if len(cuts) % 2:
             self._change_half()
         return block

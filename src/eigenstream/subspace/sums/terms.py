@@ -530,7 +530,8 @@ def _by_half(places: Places, cuts: Sequence[int]) -> list[Places]:
     """Return the places of each half of the rows, which change at each cut."""
     if not len(cuts):
         return [places]
-    parts = np.split(places, np.searchsorted(places, cuts))
+    edges = [0, *np.searchsorted(places, cuts).tolist(), len(places)]
+    parts = [*map(places.__getitem__, map(slice, edges[:-1], edges[1:]))]
     return [np.concatenate(parts[::2]), np.concatenate(parts[1::2])]
 
 

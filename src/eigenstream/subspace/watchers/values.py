@@ -271,8 +271,10 @@ class RunMeans(SequenceMeans, Watcher):
         """Add the mean of a block of one sequence."""
         if block.begins:
             self.begin()
+        self.last = self.last.copy()
         for rows in block.own:
-            self.last = self.last + rows.weight * np.append(1.0, rows.mean)
+            self.last[0] += rows.weight
+            self.last[1:] += rows.weight * rows.mean
 
     def merged(self, later: "RunMeans", crossing: Block, learner: Learner) -> "RunMeans":
         """Return the means of these sequences and of later ones."""
