@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import oracles
@@ -356,6 +357,12 @@ class TestMetric:
         assert bound.gap > pair_bound(len(PAIRS), 1, 0.1, 0.05).gap
         with pytest.raises(ValueError, match="needs pairs of both signs"):
             PairMetric(preprocessor=X).fit(PAIRS[SIGNS > 0], SIGNS[SIGNS > 0])
+
+    def test_sparse_rows(self):
+        dense, sparse = (PairMetric(preprocessor=x).fit(PAIRS, SIGNS) for x in (X, csr_array(X)))
+        np.testing.assert_allclose(sparse.metric_, dense.metric_, rtol=1e-12)
+        np.testing.assert_allclose(sparse.transform(csr_array(X)), dense.transform(X), atol=1e-12)
+        assert sparse.score(PAIRS, SIGNS) == dense.score(PAIRS, SIGNS)
 
 
 def test_row_numbers_stand_for_rows_of_the_preprocessor():

@@ -22,6 +22,7 @@ from eigenstream import (
 from eigenstream.core import linalg
 from eigenstream.core.linalg import OUTSIDE, principal_angles, span_of_rows
 from eigenstream.rows.chunk import Chunk
+from eigenstream.subspace import matrices
 from eigenstream.subspace.pairs.terms import ClassTerms
 from eigenstream.subspace.solvers import dense
 from eigenstream.subspace.sums import accumulators, operators
@@ -110,8 +111,10 @@ def test_the_span_of_rows_has_all_of_them(n, copies, tiny, more):
     ],
     ids=repr,
 )
-def test_no_matrix_of_all_columns_is_made(model, tmp_path):
-    rows = np.random.default_rng(1).standard_normal((60, 6000))
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_no_matrix_of_all_columns_is_made(model, kind, tmp_path):
+    values = np.random.default_rng(1).standard_normal((60, 6000))
+    rows = kind(values)
 
     def fit_transform_and_save():
         fitted = fit(model, rows)
@@ -119,8 +122,32 @@ def test_no_matrix_of_all_columns_is_made(model, tmp_path):
         save(fitted, tmp_path / "model.safetensors")
         load(tmp_path / "model.safetensors").transform(rows)
 
-    assert measured(fit_transform_and_save)[1] < 25 * rows.nbytes < 8 * 6000**2
-    assert (tmp_path / "model.safetensors").stat().st_size < 3 * rows.nbytes
+    assert measured(fit_transform_and_save)[1] < 25 * values.nbytes < 8 * 6000**2
+    assert (tmp_path / "model.safetensors").stat().st_size < 3 * values.nbytes
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "model", [StreamPCA(3), StreamPCA(3, scale=True), SlowSubspace(3)], ids=repr
+)
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_error_bars_make_no_matrix_and_equal_those_of_the_matrices(model, kind, monkeypatch):
+    wide = kind(np.random.default_rng(1).standard_normal((60, 6000)))
+    assert measured(lambda: clone(model).fit(wide, blocks=5))[1] < 4 * 6000**2
+
+    def estimates():
+        fitted = clone(model).fit(kind(ROWS), blocks=5)
+        bars = fitted.result_.uncertainty
+        values = bars.angles, bars.subspace_angles, bars.eigenvalues.error, bars.overlaps
+        if isinstance(model, StreamPCA):
+            return *values, fitted.variance_along(ROWS[0]), matrices(fitted).reward
+        path = fitted.path([0.2, 0.6])
+        return *values, path.auto, path.eigenvalues, path.n_positive
+
+    thin = estimates()
+    monkeypatch.setattr(Learner, "row_span", lambda *_: None)
+    for own, expected in zip(thin, estimates(), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("model", [StreamPCA(3), StreamPCA(3, scale=True)], ids=repr)

@@ -1,5 +1,6 @@
 """Results of the subspace estimators, one frozen class for each family."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -466,27 +467,29 @@ class Answered:
     features: Transformer | None
 
     def operator(self) -> MatrixOperator:
-        """Return A and B of scaled features, with the weights in use."""
+        """Return A and B of scaled features, with the weights in use.
+
+        If there are fewer terms than features, they are along the span of the terms.
+        """
         if MATRIX not in self.solver.abilities:
             raise ValueError(
                 f"solver={self.solver.name!r} stores no matrices. Fit with solver='dense' first."
             )
-        operator: MatrixOperator = self.learner.operator()
-        if self.result.scale is not None:
-            operator = operator.scaled(self.result.scale, self.result.mean)
+        n_components, scale = len(self.result.pairs.values), self.result.scale
+        operator: MatrixOperator = self.learner.thin_operator(n_components, scale)
         operator.weights = self.result.weights
         return operator
 
-    def metric(self) -> Float64s:
-        """Return the metric of the angles between components.
+    def inner_products(self) -> Callable[[Float64s], Float64s]:
+        """Return the function of columns C that returns their inner products C^T M C.
 
-        It is A for components that are uncorrelated but not orthogonal.
+        M is A for components that are uncorrelated but not orthogonal, and else 1.
         """
-        operator = self.operator()
-        unit = np.eye(len(operator.reward))
         if self.result.orthonormal:
-            return unit
-        return np.asarray(operator.reward + operator.rounding * operator.trace * unit)
+            return lambda columns: columns.T @ columns
+        operator = self.operator()
+        noise = operator.rounding * operator.trace
+        return lambda columns: operator.forms(columns)[0] + noise * columns.T @ columns
 
     def estimated(self, parameters: Parameters) -> Parameters:
         """Return the parameters that the fit has estimated, as numbers, except the automatic alpha.

@@ -296,7 +296,8 @@ class StreamPCA(TimeEstimator):
         (2.0, 0.5)
         """
         q = np.asarray(direction, np.float64)
-        return float(q @ self._answered().operator().matrix((1.0, 0.0)) @ q / (q @ q))
+        (variance,), _ = self._answered().operator().moments(q[:, None])
+        return float(variance / (q @ q))
 
     def advise(self, learning_rate: float) -> "theory.Advice":
         """Predict the number of examples that Sanger's rule needs to find these components.

@@ -122,7 +122,7 @@ class ChapmanKolmogorov:
 
 def of_learner(learner: Learner, columns: Float64s) -> Float64s:
     """Return the autocorrelation along each column."""
-    return of_operator(learner.operator(), columns)
+    return of_operator(learner.thin_operator(), columns)
 
 
 def of_operator(operator: MatrixOperator, columns: Float64s) -> Float64s:

@@ -201,7 +201,7 @@ def matrices(model: SubspaceEstimator) -> MatrixOperator:
     array([[2. , 0. ],
            [0. , 0.5]])
     """
-    return answered(model).operator()
+    return answered(model).operator().in_all_directions()
 
 
 def estimated_share(model: SubspaceEstimator) -> float:

@@ -437,7 +437,7 @@ def alpha_path(
 
 def _radius(learner: Learner, radius: float | None) -> float:
     """Return the radius for rescaling, and raise if it is too small for the rows seen."""
-    operator, terms = learner.operator(), learner.terms
+    operator, terms = learner.thin_operator(), learner.terms
     moved = float(np.trace(operator.penalty))
     # Equal rows have velocity 0. Their variance is the rounding error of the mean.
     if moved == 0.0 and operator.trace <= (SAME * SAME) * operator.floor:

@@ -444,12 +444,11 @@ def _angles(
     fitted: Answered, others: list[Answered], d: int
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Return the angles of the components and of their spans, and their overlaps."""
-    metric, own = fitted.metric(), fitted.result.vectors[:, :d]
-    products = own.T @ metric @ own
+    own, inner_products = fitted.result.vectors[:, :d], fitted.inner_products()
     sines, spans, cosines = np.zeros(d), np.zeros(d), np.zeros((d, d))
     for answer in others:
-        vectors = answer.result.vectors[:, :d]
-        mixed, theirs = own.T @ metric @ vectors, vectors.T @ metric @ vectors
+        joint = inner_products(np.hstack([own, answer.result.vectors[:, :d]]))
+        products, mixed, theirs = joint[:d, :d], joint[:d, d:], joint[d:, d:]
         cosine = mixed / np.sqrt(np.outer(np.diagonal(products), np.diagonal(theirs)))
         cosines += cosine**2
         sines += np.maximum(1.0 - np.diagonal(cosine) ** 2, 0.0)

@@ -21,6 +21,7 @@ from eigenstream.rows.prepared import maps_streams
 from eigenstream.subspace.pairs import pair_input
 from eigenstream.subspace.pairs.decisions import FitsPairs
 from eigenstream.subspace.pairs.risks import TrainingPairs
+from eigenstream.subspace.sums.block import dense
 from eigenstream.theory import RiskBound
 
 #: Steps between two computations of the duality gap. More take longer to notice the end.
@@ -181,9 +182,7 @@ class PairMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FitsPairs):
             )
         for sign, total in zip((1, -1), totals, strict=True):
             weights[signs == sign] *= 0.5 / total
-        apart = np.asarray(
-            weighted.rows[weighted.pairs[:, 0]] - weighted.rows[weighted.pairs[:, 1]], np.float64
-        )
+        apart = dense(weighted.rows[weighted.pairs[:, 0]] - weighted.rows[weighted.pairs[:, 1]])
         longest = float(np.sqrt(np.einsum("ij,ij->i", apart, apart).max()))
         if self.diameter is not None and longest > self.diameter * (1 + 1e-9):
             raise ValueError(

@@ -15,7 +15,7 @@ from eigenstream.subspace.solvers.sketch import Sketch
 #: The values with which a sketch has the ratios of classes, for an error.
 OF_NUMBERS = ", or Sketch(passes=2) with n_components=10, shrinkage=0.5, mixing=0, scale=False"
 
-#: "auto" forms no matrix of more columns for sparse rows in memory, if another solver has the
+#: "auto" forms no matrix of more columns for many sparse rows in memory, if another solver has the
 #: abilities. With fewer columns, the matrix is faster than many passes.
 SPARSE_COLUMNS = 1000
 
@@ -101,7 +101,8 @@ def chosen_solver(
             n_rows = None  # These form all matrices, also of few rows.
         kinds = list(SOLVERS.values())
         if sparse and n_features > SPARSE_COLUMNS and n_rows is not None:
-            kinds = [*kinds[1:], Dense]
+            few = THIN * n_rows <= n_features
+            kinds = kinds if few else [*kinds[1:], Dense]
         for kind in kinds:
             candidate = kind()
             if candidate.fits(n_features, n_rows) and not lacking(candidate, needs):

@@ -51,9 +51,8 @@ class PartSum:
         n, sparse = 0, False
         for group in edges:
             n, sparse = n + group.n, sparse or group.sparse
-        if (n < WAITING and not sparse) or (
-            self.total is None and self.n_vectors + n < self.most and not sparse
-        ):
+        few = self.total is None and self.n_vectors + n < self.most
+        if few or (n < WAITING and not sparse):
             self.add_vectors(block.stacked(edges))
         else:
             block.add_moment(edges, self._matrix())

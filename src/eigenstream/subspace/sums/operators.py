@@ -219,6 +219,15 @@ class MatrixOperator(Operator):
         scaled.zero_outside = self.zero_outside
         return scaled
 
+    def in_all_directions(self) -> "MatrixOperator":
+        """Return the operator with matrices of all columns."""
+        if self.basis is None:
+            return self
+        matrices = (self.basis.T @ m @ self.basis for m in (self.reward, self.penalty))
+        operator = MatrixOperator(*matrices, floor=self.floor)
+        operator.weights = self.weights
+        return operator
+
     def variances(self) -> Float64s:
         """Return the diagonal of A in all directions."""
         if self.basis is None:
