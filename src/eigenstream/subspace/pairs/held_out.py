@@ -333,27 +333,26 @@ def sampled_pairs(
     order = np.lexsort((codes, tasks))
     codes, tasks = codes[order], tasks[order]
     weights = weights[order] / np.bincount(tasks, weights[order])[tasks]
-    ends = np.cumsum(weights)
+    edges = np.append(0.0, np.cumsum(weights))
 
-    def drawn(low: Places | float, high: Places | float) -> Places:
-        draws = low + rng.random(4 * n) * (high - low)
-        return np.minimum(np.searchsorted(ends, draws, side="right"), len(ends) - 1)
+    def drawn(start: Places | int, stop: Places | int) -> Places:
+        draws = edges[start] + rng.random(4 * n) * (edges[stop] - edges[start])
+        rows = np.searchsorted(edges, draws, side="right") - 1
+        return np.asarray(np.clip(rows, start, stop - 1))
 
-    def partners(first: Places, sets: Places) -> Places:
-        bounds = [np.searchsorted(sets, sets, side)[first] for side in ("left", "right")]
-        low = np.concatenate([[0.0], ends])
-        candidates = drawn(low[bounds[0]], low[bounds[1]])
-        return np.asarray(np.clip(candidates, bounds[0], bounds[1] - 1))
+    def partners(rows: Places, sets: Places) -> Places:
+        return drawn(*(np.searchsorted(sets, sets, side)[rows] for side in ("left", "right")))
 
     # The classes of a task are adjacent: number them in this order.
-    classes = np.cumsum(np.concatenate([[0], (np.diff(codes) != 0) | (np.diff(tasks) != 0)]))
-    first, other = drawn(0.0, ends[-1]), drawn(0.0, ends[-1])
+    classes = np.cumsum(np.append(0, (np.diff(codes) != 0) | (np.diff(tasks) != 0)))
+    first, other = drawn(0, len(codes)), drawn(0, len(codes))
     second, partner = partners(first, tasks), partners(other, classes)
     different = np.flatnonzero(classes[first] != classes[second])[:n]
     same_class = np.flatnonzero(partner != other)[:n]
     left = np.append(other[same_class], first[different])
-    draws = np.sort([left, np.append(partner[same_class], second[different])], axis=0)
-    distinct, counts = np.unique(draws[0] * len(codes) + draws[1], return_counts=True)
+    right = np.append(partner[same_class], second[different])
+    codes_of_pairs = np.minimum(left, right) * len(codes) + np.maximum(left, right)
+    distinct, counts = np.unique(codes_of_pairs, return_counts=True)
     left, right = np.divmod(distinct, len(codes))
     return np.column_stack([order[left], order[right]]), classes[left] == classes[right], counts
 
