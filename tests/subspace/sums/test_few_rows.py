@@ -25,6 +25,7 @@ from eigenstream.rows.chunk import Chunk
 from eigenstream.subspace import matrices
 from eigenstream.subspace.pairs.terms import ClassTerms
 from eigenstream.subspace.solvers import dense
+from eigenstream.subspace.solvers.base import Problem
 from eigenstream.subspace.sums import accumulators, operators
 from eigenstream.subspace.sums.accumulators import Moments
 from eigenstream.subspace.sums.learner import Learner
@@ -231,6 +232,18 @@ def test_a_kernel_forms_no_matrix_of_its_terms(n_components, balanced, monkeypat
     np.testing.assert_allclose(model.eigenvalues_, dense_twin.eigenvalues_, rtol=1e-10)
     features = dense_twin.transform(rows)
     np.testing.assert_allclose(model.transform(rows), features, atol=1e-10 * features.max())
+
+
+def test_a_kernel_of_many_classes_multiplies_few_arrays():
+    rows = np.random.default_rng(6).standard_normal((1600, 1600))
+    learner = Kernel().begin(Problem(ClassTerms(1600), 2, None))
+    for first in range(0, 1600, 100):  # each has 4 rows of each of 25 classes
+        learner.add(Chunk(rows[first : first + 100], labels=np.arange(100) % 25))
+    operator, columns, weights = learner.operator(), rows[:, :2], (1.0, 0.5)
+    assert len(operator.pieces) < 6 * 25
+    products = operator.matrix(weights) @ columns
+    scale = np.abs(products).max()
+    np.testing.assert_allclose(operator.product(columns, weights), products, atol=1e-12 * scale)
 
 
 def test_iterations_that_do_not_converge_are_not_repeated(monkeypatch):

@@ -134,7 +134,6 @@ class KernelMap(TransformerMixin, BaseEstimator):
             gram[last - step : last, :last] = self._values(rows, last)
         # LAPACK sees the transpose, so an upper factor there is a lower one of contiguous rows.
         upper, order, rank, _ = lapack.dpstrf(gram.T, lower=0, tol=RANK_TOLERANCE, overwrite_a=1)
-        del gram
         self.order_ = (order - 1)[:rank].astype(np.intp)
         self.strips_ = strips_of(upper[:rank, :rank].T)
         self.n_rows_ = n

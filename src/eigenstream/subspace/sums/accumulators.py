@@ -23,6 +23,10 @@ REWARD, PENALTY = (1.0, 0.0), (0.0, -1.0)
 #: often; larger values take more memory.
 WAITING = 256
 
+#: The vectors of a kernel are joined into arrays of at least this number. Smaller values make
+#: products of many classes slower; larger values copy more.
+SHORT_ARRAY = 32
+
 
 @storable(
     n_features="int=W",
@@ -90,8 +94,11 @@ class PartSum:
 
     def add_vectors(self, vectors: Float64s) -> None:
         """Add terms as vectors, one a row."""
-        self.vectors.append(vectors)
         self.n_vectors += len(vectors)
+        if self.most > self.n_features:  # a kernel's operator multiplies few long arrays faster
+            while self.vectors and len(self.vectors[-1]) <= len(vectors) < SHORT_ARRAY:
+                vectors = np.concatenate([self.vectors.pop(), vectors])
+        self.vectors.append(vectors)
         if self.n_vectors >= (self.most if self.total is None else WAITING):
             self._matrix()
 

@@ -106,8 +106,7 @@ class MatrixOperator(Operator):
     ) -> None:
         self.reward, self.penalty, self.basis = reward, penalty, basis
         self.trace = reward.trace().item() if trace is None else trace
-        trace = penalty_trace
-        self.penalty_trace = penalty.trace().item() if trace is None else trace
+        self.penalty_trace = penalty.trace().item() if penalty_trace is None else penalty_trace
         #: The largest eigenvalue of A that rounding of the mean can cause.
         self.floor = floor
         #: The relative size of eigenvalues that may be rounding errors.
