@@ -341,7 +341,7 @@ def sampled_pairs(
         return np.asarray(np.clip(rows, start, stop - 1))
 
     def partners(rows: Places, sets: Places) -> Places:
-        return drawn(*(np.searchsorted(sets, sets, side)[rows] for side in ("left", "right")))
+        return drawn(*[np.searchsorted(sets, sets, side)[rows] for side in ("left", "right")])
 
     # The classes of a task are adjacent: number them in this order.
     classes = np.cumsum(np.append(0, (np.diff(codes) != 0) | (np.diff(tasks) != 0)))
