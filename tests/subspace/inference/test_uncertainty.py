@@ -154,7 +154,10 @@ def test_a_fit_with_blocks_has_error_bars(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [ClassSubspace, PairSubspace])
-def test_classes_and_pairs_are_left_out(kind):
+@pytest.mark.parametrize(
+    "parameters", [{"n_components": 2, "criterion": "difference", "eta": 2.0}, {}]
+)
+def test_classes_and_pairs_are_left_out(kind, parameters):
     rng = np.random.default_rng(0)
     if kind is ClassSubspace:
         y = rng.integers(7, size=120)
@@ -164,8 +167,13 @@ def test_classes_and_pairs_are_left_out(kind):
     else:
         X, y = rng.standard_normal((60, 2, 3)), np.resize([1, -1], 60)
         block, size = np.arange(60) // 20, 20
-    model = kind(2, criterion="difference", eta=2.0)
+    model = kind(**parameters)
     found = model.uncertainty(X, y, blocks=3)
+    if not parameters:  # fits without a block have the parameters that the fit to all has chosen
+        fitted = clone(model).fit(X, y)
+        chosen = {name: fitted.result_.parameters[name] for name in ("shrinkage", "mixing")}
+        scale = False if fitted.scale_ is None else "within"
+        model.set_params(n_components=len(fitted.eigenvalues_), scale=scale, **chosen)
     fits = [clone(model).fit(X[block != k], y[block != k]) for k in range(3)]
     np.testing.assert_allclose(found.eigenvalues.error, jackknife_of(fits, eigenvalues))
     stream = open_stream(X.reshape(len(X), -1), chunk_rows=17).with_labels(y)

@@ -297,8 +297,6 @@ def jackknife(
     ]
     if len(parts) < 2:
         raise ValueError("All rows are in one block. Pass more rows, sequences or classes.")
-    for learner in learners:
-        learner.sample = None  # only the choice of eta needs it
     size = _mean_size(fitted, parts)
     expect(fitted, parts)
     least = 0.0

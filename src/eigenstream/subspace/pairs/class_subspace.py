@@ -213,8 +213,10 @@ class ClassSubspace(PairwiseEstimator):
         """Fit a copy of the estimator and return it with error bars, from one pass over the rows.
 
         The errors come from fits without each block of classes (the delete-one-block jackknife).
-        They describe how far another set of classes would change the result. eta is that of the
-        whole fit. Memory: a D x D matrix for each class.
+        They describe how far another set of classes would change the result. Parameters that the
+        fit has chosen, such as ``shrinkage``, are those of the whole fit. The intervals neglect
+        this choice, so with the default parameters they are too narrow. Memory: a D x D matrix for
+        each class.
 
         Parameters
         ----------

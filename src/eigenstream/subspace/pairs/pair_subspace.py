@@ -202,8 +202,9 @@ class PairSubspace(FitsPairs, PairwiseEstimator):
 
         The errors come from fits without each block of consecutive pairs (the delete-one-block
         jackknife). They assume that pairs of different blocks are independent: pairs that share
-        rows belong in one block. eta is that of the whole fit. Memory: about three D x D matrices
-        for each block.
+        rows belong in one block. Parameters that the fit has chosen are those of the whole fit. The
+        intervals neglect this choice, so with the default parameters they are too narrow. Memory:
+        about three D x D matrices for each block.
 
         Parameters
         ----------
