@@ -67,6 +67,9 @@ def test_decoding_loses_the_eigenvalues_left_out_and_variances_are_those_along(c
     error = ((ROWS - pca.inverse_transform(pca.transform(ROWS))) ** 2).sum(axis=1).mean()
     assert error == pytest.approx(np.linalg.eigvalsh(R)[:6].sum(), rel=1e-9)
     assert pca.variance_along(q) == pytest.approx(q @ R @ q / (q @ q), rel=1e-9)
+    for wrong in q[1:], 0.0 * q, np.inf * q, q[:, None]:
+        with pytest.raises(ValueError, match=f"{len(q)} finite numbers"):
+            pca.variance_along(wrong)
 
 
 def test_forgetting_weighs_rows_by_their_age():

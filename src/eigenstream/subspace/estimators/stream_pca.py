@@ -295,8 +295,13 @@ class StreamPCA(TimeEstimator):
         >>> pca.variance_along([1.0, 0.0]), pca.variance_along([0.0, 3.0])
         (2.0, 0.5)
         """
-        q = np.asarray(direction, np.float64)
-        (variance,), _ = self._answered().operator().moments(q[:, None])
+        q, answer = np.asarray(direction, np.float64), self._answered()
+        width = answer.learner.n_features
+        if q.shape != (width,) or not 0.0 < q @ q < np.inf:
+            raise ValueError(
+                f"direction must be {width} finite numbers, not all zero. Got shape {q.shape}."
+            )
+        (variance,), _ = answer.operator().moments(q[:, None])
         return float(variance / (q @ q))
 
     def advise(self, learning_rate: float) -> "theory.Advice":

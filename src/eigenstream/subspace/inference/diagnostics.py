@@ -233,8 +233,10 @@ def estimated_share(model: SubspaceEstimator) -> float:
     share: float | None = learner.sums.estimated_share(learner.terms)
     if share is None:
         why = "It is exact."
-        if isinstance(learner.sums, Frame):
-            why = "The share is unknown for labels, for ratios, and without positive eigenvalues."
+        if isinstance(learner.sums, Frame) or model.solver_ == "flow":
+            why = (
+                "The share is unknown for labels, ratios, flows, and without positive eigenvalues."
+            )
         raise ValueError(f"solver={model.solver_!r} estimates no share of the optimum here. {why}")
     return share
 
