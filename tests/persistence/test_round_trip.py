@@ -136,6 +136,16 @@ def test_values_that_cannot_be_saved(model, name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_estimator_that_could_not_be_loaded_is_not_saved(tmp_path):
+    model, path = StreamPCA(2).fit(ROWS), tmp_path / "model.eigs"
+    save(model, path)
+    vars(model)["_learner"].block_rows = 1.5
+    with pytest.raises(ValueError, match=r"block_rows is 1.5.*Expected"):
+        save(model, path)
+    assert load(path).n_samples_seen_ == 90
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_without_a_hook(tmp_path):
     model = StreamPCA(2, solver=Flow(hook=lambda progress: None))
     model.partial_fit(ROWS[:30])

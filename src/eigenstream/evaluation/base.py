@@ -133,7 +133,8 @@ def counts_of_pairs(
         places = np.minimum(np.ceil(distances / width).astype(np.intp), bins)
         ends = np.concatenate([width * np.arange(bins), ends[-1:]])
     sums = [np.bincount(places[k], weights[k], minlength=len(ends)) for k in (same, ~same)]
-    return PairCounts(ends, np.cumsum(sums[0]), np.cumsum(sums[1]), width)
+    below = [np.cumsum(each, dtype=np.float64) for each in sums]  # sums of no pairs are integers
+    return PairCounts(ends, below[0], below[1], width)
 
 
 def counts_of_classes(

@@ -152,6 +152,7 @@ def write(
         "model": encode(_at_defaults(estimator, without), arrays),
         "place": encode(dict(checkpoint or {}), arrays, "place"),
     }
+    decode(header["model"], dict(arrays))  # an estimator that could not be loaded is not saved
     if checkpoint:
         header["checkpoint"] = {name: checkpoint[name] for name in ("rows", "passes", "complete")}
     text = _as_text(header | {"checksum": _checksum(header, arrays)})

@@ -172,7 +172,7 @@ def test_a_kernel_has_the_same_family():
     assert np.corrcoef(pdist(dense.transform(X)), pdist(dual.transform(X)))[0, 1] > 0.99
 
 
-def test_like_pairs_alone_suffice():
+def test_like_pairs_alone_suffice(tmp_path):
     X, y = classes(n_classes=40, width=40)
     index, signs = sample_pairs(y, 1000, random_state=0)
     new, names = classes(n_classes=40, width=40, seed=1)
@@ -180,6 +180,8 @@ def test_like_pairs_alone_suffice():
     like = PairSubspace(preprocessor=X).fit(index[signs > 0], signs[signs > 0])
     assert area(like, new, names) > area(both, new, names) - 0.02
     assert area(both, new, names) > pair_roc(new, names).area + 0.1
+    save(like.set_params(preprocessor=None), tmp_path / "like.eigs")
+    assert area(load(tmp_path / "like.eigs"), new, names) == area(like, new, names)
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.0])

@@ -234,9 +234,7 @@ def estimated_share(model: SubspaceEstimator) -> float:
     if share is None:
         why = "It is exact."
         if isinstance(learner.sums, Frame) or model.solver_ == "flow":
-            why = (
-                "The share is unknown for labels, ratios, flows, and without positive eigenvalues."
-            )
+            why = "It is unknown for labels, ratios, flows, and without positive eigenvalues."
         raise ValueError(f"solver={model.solver_!r} estimates no share of the optimum here. {why}")
     return share
 
