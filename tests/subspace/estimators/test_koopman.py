@@ -87,3 +87,13 @@ REFUSED = {
 def test_calls_that_cannot_read_twice_raise(message):
     with pytest.raises(ValueError, match=re.escape(message)):
         REFUSED[message]()
+
+
+@pytest.mark.filterwarnings("ignore:The .* span 0 directions")
+@pytest.mark.parametrize("shape", [(30, 4), (6, 20)])
+def test_equal_rows_have_no_features(shape):
+    rows = np.tile(np.arange(1.0, 1.0 + shape[1]), (shape[0], 1))
+    ratio = SlowSubspace(1, criterion="ratio")
+    for model in (ratio, clone(SLOW).set_params(lag=1, n_components=1)):
+        assert clone(model).fit(rows).transform(rows).shape == (shape[0], 0)
+    assert len(ratio.fit(rows, blocks=2).result_.uncertainty.angles) == 0

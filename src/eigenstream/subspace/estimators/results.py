@@ -502,7 +502,7 @@ class Answered:
             fixed.pop("alpha", None)
         if parameters.get("scale") == "auto":
             fixed["scale"] = False if self.result.scale is None else "within"
-        return {"n_components": len(self.result.pairs.values)} | fixed
+        return {"n_components": max(len(self.result.pairs.values), 1)} | fixed
 
     def n_units(self, learner: Learner) -> int:
         """Return the number of rows, pairs or classes of a learner."""

@@ -296,7 +296,7 @@ class Learner:
         """
         ready = self.with_all_rows()
         least = ready.terms.n_terms if n_components is None else n_components
-        n_least = int(least) if isinstance(least, Integral) else 1
+        n_least = max(int(least), 1) if isinstance(least, Integral) else 1
         return ready.operators_of([ready], scale, n_least)[0]
 
     def half_operators(self, scale: Float64s | None) -> list[Any]:

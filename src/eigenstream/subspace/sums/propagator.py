@@ -331,7 +331,7 @@ def koopman_weights(
     """
     white = principal(cov.c00, rank, cov.mean0)
     complement = -(white.T @ cov.step @ white).T
-    if np.linalg.cond(complement) > 1.0 / RANK_CUT:
+    if complement.size and np.linalg.cond(complement) > 1.0 / RANK_CUT:
         raise ValueError(
             "An eigenvalue of the propagator is 1, so no stationary weights exist. Use fewer "
             "directions, such as rank=0.99."
