@@ -94,6 +94,8 @@ class Axes:
         unit = power_of_two(float(np.abs(scatters.within).max(initial=0.0)))
         values, vectors = eigh(scatters.within / unit, check_finite=False, driver="evd")
         self.values, self.vectors = np.maximum(values, 0.0) * unit, vectors
+        if self.values[-1] <= scatters.floor:  # rounding errors of equal rows
+            self.values = np.zeros_like(values)
         #: The variance by which shrinkage replaces the variances.
         trace = float(self.values.sum()) if scatters.trace is None else scatters.trace
         self.level = trace / scatters.n_features
